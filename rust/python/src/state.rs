@@ -82,20 +82,20 @@ fn release_ended_context(py: Python<'_>) {
     context::sync(py);
 }
 
-/// The name of a scope, and the file and the line where it was entered.
-type UnclosedScope = (String, String, u32);
+/// The name of a scope, the file and the line where it was entered, and how often.
+type UnclosedScope = (String, String, u32, usize);
 
-/// Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
-/// threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
-/// was started with `INTERLOCK_DEBUG=1`.
+/// Return the distinct scopes that have not been exited, each with its name, the file and the line that entered it, and the
+/// number of enters: those of threads and contexts that have ended (the first 100), and those that are open. Empty unless the
+/// process was started with `INTERLOCK_DEBUG=1`.
 #[pyfunction]
 fn unclosed_scopes(py: Python<'_>) -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
     release_ended_context(py);
-    let of = |scope: Entered| {
+    let of = |(scope, number): (Entered, usize)| {
         let (file, line) = file_and_line(&scope.site);
-        (scope.name.to_string(), file.to_owned(), line)
+        (scope.name.to_string(), file.to_owned(), line, number)
     };
-    let texts = |scopes: Vec<Entered>| scopes.into_iter().map(of).collect();
+    let texts = |scopes: Vec<(Entered, usize)>| scopes.into_iter().map(of).collect();
     let unclosed_scopes = binding::unclosed_scopes();
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
 }

@@ -187,8 +187,8 @@ def end_defaults(token: Token[Any]) -> bool:
     token.
     """
 
-def unclosed_scopes() -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
-    """Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
-    threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
-    was started with `INTERLOCK_DEBUG=1`.
+def unclosed_scopes() -> tuple[list[tuple[str, str, int, int]], list[tuple[str, str, int, int]]]:
+    """Return the distinct scopes that have not been exited, each with its name, the file and the line that entered it, and the
+    number of enters: those of threads and contexts that have ended (the first 100), and those that are open. Empty unless the
+    process was started with `INTERLOCK_DEBUG=1`.
     """

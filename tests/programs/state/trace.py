@@ -78,6 +78,18 @@ def an_exit_on_another_thread():
     print_warnings()
 
 
+def warnings_of_a_loop():
+    caught.__exit__()
+    for _ in range(3):
+        no_grad().__exit__()  # exited
+        scope = no_grad()
+        scope.__enter__()
+        on_a_thread(lambda: scope.__exit__(None, None, None))  # left
+
+        on_a_thread(lambda: no_grad().__enter__())  # of a thread
+        enable_grad().__enter__()  # open
+
+
 def an_exit_out_of_order():
     first, second = no_grad(), enable_grad()
     first.__enter__()  # entered

@@ -144,6 +144,20 @@ def test_exit_of_a_scope_that_is_not_open_warns() -> None:
     assert eval_program("state.trace.exits_without_an_enter") == []
 
 
+def test_warning_of_a_line_is_shown_once_and_counted_at_the_end() -> None:
+    name = "warnings_of_a_loop"
+    done = run_program(f"state.trace.{name}", env=TRACED)
+    assert done.code == 0
+    shown = [line for line in done.stderr.splitlines() if "ScopeWarning: " in line]
+    assert [line.partition(": ")[0] for line in shown] == [
+        place_of(mark, name) for mark in ("exited", "left", "of a thread", "open")
+    ]
+    assert shown[2].endswith("was still open when its thread or context ended (3 times)")
+    assert shown[3].endswith("was still open when the process ended (3 times)")
+    always = run_program(f"state.trace.{name}", env=TRACED | {"PYTHONWARNINGS": "always"})
+    assert always.stderr.count("is not open") == 3
+
+
 def test_scope_open_at_process_exit_warns() -> None:
     name = "scopes_open_at_the_end"
     done = run_program(f"state.trace.{name}", env=TRACED)
