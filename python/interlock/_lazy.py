@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from _thread import get_ident
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any, Final
 
 from interlock._features import attribute_error
@@ -17,7 +18,11 @@ _importing: list[int] = []
 """The threads that import a module, each as often as its imports are nested."""
 
 
-def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
+def import_lazily(
+    module: dict[str, Any],
+    names: Mapping[str, str],
+    prepare: Callable[[str, ModuleType], None] | None = None,
+) -> None:
     """Import names of a module at their first use, because `import interlock` should be fast.
 
     The source of the module imports them for type checkers. They are in `dir` of the module.
@@ -29,6 +34,8 @@ def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
     Args:
         module: The namespace of the module.
         names: For each name, the submodule that defines it. A submodule itself has its own name.
+        prepare: Called with the name of a submodule and the submodule, if code that interrupts its import
+            uses it, such as a signal handler.
 
     """
 
@@ -42,13 +49,26 @@ def import_lazily(module: dict[str, Any], names: Mapping[str, str]) -> None:
             value: Any = import_module(f"{module['__name__']}.{names[name]}")
         finally:
             _importing.remove(get_ident())
-        if name != names[name]:
+        if name == names[name]:
+            if prepare is not None and _is_interrupted(value):
+                prepare(name, value)
+        else:
+            if _is_interrupted(value) and name not in vars(value):
+                raise AttributeError(
+                    f"{module['__name__']}.{name} is used by code that interrupts its import, such as a "
+                    "signal handler; use the name once before"
+                )
             value = getattr(value, name)
         module[name] = value
         return value
 
     module["__getattr__"] = __getattr__
     module["__dir__"] = lambda: sorted({*module, *names})
+
+
+def _is_interrupted(module: ModuleType) -> bool:
+    """Return whether this thread imports the module: another thread would have waited for the import."""
+    return getattr(module.__spec__, "_initializing", False)
 
 
 def _wait_for_other_threads() -> None:

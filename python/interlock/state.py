@@ -298,8 +298,9 @@ def _warn_unclosed_scopes() -> None:
     errors = []
     ended, still_open = _native.unclosed_scopes()
     for scopes, end in ((ended, "its thread or context"), (still_open, "the process")):
-        for name, file, line in scopes:
-            message = f"the scope of {name} entered here was still open when {end} ended"
+        for name, file, line, number in scopes:
+            times = f" ({number} times)" if number > 1 else ""
+            message = f"the scope of {name} entered here was still open when {end} ended{times}"
             try:
                 warnings.warn_explicit(message, ScopeWarning, file, line)
             except ScopeWarning as error:

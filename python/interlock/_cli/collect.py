@@ -15,7 +15,8 @@ from interlock import _core, accelerator, backends
 from interlock._core import backends as _native
 from interlock._suggest import closest_match
 from interlock.accelerator import memory
-from interlock.backends import libraries as _libraries, openmp
+from interlock.backends import _register, libraries as _libraries, openmp
+from interlock.backends._describe import described
 from interlock.errors import ArgumentError, InterlockError, LibraryNotFoundError
 
 
@@ -301,7 +302,7 @@ def explain(name: str) -> ExplainedFlag:
 
 
 def _explained(row: _native.Flag) -> ExplainedFlag:
-    found = backends.describe(row["name"])
+    found = described(row)
     inherited = backends.describe(found.inherited_from) if found.inherited_from else None
     return ExplainedFlag(
         **vars(_flag(row)),
@@ -347,8 +348,9 @@ def _modules(flag: str) -> list[str]:
 
 
 def _flag(row: _native.Flag) -> Flag:
-    """Read a flag and the level that determines its value."""
-    found = backends.explain(row["name"])
+    """Return a flag and what determines its value, and warn of misspelt variables of its library."""
+    found = described(row)
+    backends.check_variables(found.name.partition(".")[0])
     return Flag(
         name=found.name,
         value=_plain(found.value),
@@ -356,7 +358,7 @@ def _flag(row: _native.Flag) -> Flag:
         set_by=found.set_by,
         effective=_plain(found.effective),
         overridden_by=found.overridden_by,
-        default=_plain(row["default"]),
+        default=_plain(found.default),
     )
 
 
@@ -392,15 +394,29 @@ def environment() -> tuple[Variable, ...]:
     registered = [row for row in _native.table(registered=True) if row["name"] not in own]
     for row in registered:
         read.update(row["variables"])
+        refused = _register.refused.get(row["name"], {})
+        problems.update((name, f"ignored: {problem}") for name, problem in refused.items())
     for library in {row["name"].partition(".")[0] for row in registered}:
         misspelt = dict(_native.misspelt_variables(library))
         problems.update((name, f"ignored: {problem}") for name, problem in misspelt.items())
     problems.update(_allocator_config_problem())
+    problems.update(_state_problem())
     return tuple(
         Variable(name, os.environ[name], problems.get(name))
         for name in sorted(read | {*problems})
         if name in os.environ
     )
+
+
+def _state_problem() -> dict[str, str]:
+    """Return why the state of the process that started this one is ignored, by the name of the variable."""
+    if not os.environ.get("INTERLOCK_STATE"):
+        return {}
+    # Imported on use, because other reports do not need it.
+    from interlock.integrations._received import problem_of_environment
+
+    problem = problem_of_environment()
+    return {} if problem is None else {"INTERLOCK_STATE": problem}
 
 
 def _allocator_config_problem() -> dict[str, str]:

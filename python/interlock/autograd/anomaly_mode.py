@@ -9,6 +9,7 @@ from interlock._core.autograd import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
 )
+from interlock._core.state import warn_not_open
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -88,5 +89,6 @@ class detect_anomaly:
         self._entered.append(entered)
 
     def __exit__(self, *args: object) -> None:
-        if self._entered:
-            self._entered.pop().__exit__(*args)
+        if not self._entered:
+            return warn_not_open("detect_anomaly")
+        self._entered.pop().__exit__(*args)

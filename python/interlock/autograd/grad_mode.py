@@ -19,6 +19,7 @@ from interlock._core.autograd import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from interlock._core.state import warn_not_open
 from interlock._features import Tensor
 from interlock._scope_decorator import decorate
 
@@ -106,7 +107,7 @@ class _unsafe_preserve_version_counter:
 
     def __exit__(self, *args: object) -> None:
         if not self._entered_versions:
-            return
+            return warn_not_open("_unsafe_preserve_version_counter")
         for tensor, version in zip(self.tensors, self._entered_versions.pop(), strict=True):
             if version is not None:
                 tensor._set_version(version)

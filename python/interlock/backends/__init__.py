@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from interlock._core import backends as _native
@@ -248,7 +249,19 @@ _LAZY = {name: name for name in __all__ if name not in globals()}
 _LAZY |= {"Description": "_describe", "Flags": "_flag_types", "describe": "_describe"}
 _LAZY |= dict.fromkeys(("Explanation", "Level", "Snapshot", "SnapshotEntry", "Write"), "_introspection")
 _LAZY |= dict.fromkeys(("explain", "reset", "restore", "snapshot", "writes"), "_introspection")
-_import_lazily(globals(), _LAZY)
+
+
+def _add_flags(name: str, module: ModuleType) -> None:
+    """Add the flags to a module that is being imported; its own last lines would do so."""
+    prefix = name.title().replace("_", "")
+    for owner, flags_of in vars(_native).items():
+        leaf = owner.removeprefix(prefix).removesuffix("Flags")
+        if owner == f"{prefix}{leaf}Flags" and leaf[:1].isupper():
+            vars(module).setdefault(leaf.lower(), flags_of())
+    module.__class__ = getattr(_native, f"{prefix}Module")
+
+
+_import_lazily(globals(), _LAZY, _add_flags)
 
 GenericModule = _native.BackendsModule
 sys.modules[__name__].__class__ = GenericModule

@@ -8,7 +8,7 @@ from interlock._core import backends as _native
 from interlock.backends._introspection import Level
 from interlock.backends._register import Flag
 from interlock.backends._type_variables import Value_co
-from interlock.errors import FlagTypeError, UnknownFlagError
+from interlock.errors import FlagTypeError
 
 _READ_ON_IMPORT = "when interlock.backends is imported"
 _READ_ON_REGISTRATION = "when the flag is registered"
@@ -80,23 +80,17 @@ def describe(name: str | Flag[Any] | None = None) -> Description | list[Descript
         ('int', 10, ('INTERLOCK_CUDNN_BENCHMARK_LIMIT',))
 
     """
-    rows = _native.table(registered=True)
     if name is None:
-        return [_described(row) for row in rows]
+        return [described(row) for row in _native.table(registered=True)]
     name = name.name if isinstance(name, Flag) else name
     if not isinstance(name, str):
         raise FlagTypeError(f"describe: name must be a str or a Flag, got {name.__class__.__name__}")
-    found = _native.explain(name)[0]
-    row = next((row for row in rows if row["name"] == found), None)
-    if row is None:
-        raise UnknownFlagError(f"describe: {found} is a mode or device, not a flag")
-    return _described(row)
+    return described(_native.row(name))
 
 
-def _described(row: _native.Flag) -> Description:
-    name, value, level, set_by, effective, overridden_by, affects, inherited_from = _native.explain(
-        row["name"]
-    )
+def described(row: _native.Flag) -> Description:
+    """Return the description of a row of the table, also if the flag was unregistered since."""
+    name, value, level, set_by, effective, overridden_by, affects, inherited_from = row["explained"]
     variables = tuple(row["variables"])
     read = _READ_ON_REGISTRATION if row["is_registered"] else _READ_ON_IMPORT
     return Description(

@@ -42,6 +42,8 @@ class _Reception:
 
     def __init__(self) -> None:
         self.state: Portable | None = None
+        self.problem: str | None = None
+        """Why the variable, or parts of it, are ignored."""
         self.reasons: dict[str, str] = {}
         """Why a value of the state is not set, by its name."""
         self.placed: dict[str, str] = {}
@@ -73,14 +75,22 @@ def install_from_environment(text: str) -> None:
     try:
         state = Portable.from_json(text)
     except ArgumentError as error:
-        reason = str(error).removeprefix("from_json: text ")
-        _warn([f"the variable {VARIABLE} is ignored: it {reason}"], None)
+        problem = f"ignored: it {str(error).removeprefix('from_json: text ')}"
+        _reception.problem = printable(problem, 1500)
+        _warn([f"the variable {VARIABLE} is {problem}"], None)
         return
-    install(state)
+    problems = install(state)
+    if problems:
+        _reception.problem = printable(f"ignored in part: {'; '.join(problems)}", 1500)
 
 
-def install(state: Portable) -> None:
-    """Give this process a state; see `Portable.install`."""
+def problem_of_environment() -> str | None:
+    """Return why the variable `INTERLOCK_STATE`, or parts of it, are ignored; None if it is valid."""
+    return _reception.problem
+
+
+def install(state: Portable) -> list[str]:
+    """Give this process a state, and return the problems; see `Portable.install`."""
     with LOCK:
         earlier, _reception.state = _reception.state, state
         reasons = _reception.reasons = {}
@@ -90,6 +100,7 @@ def install(state: Portable) -> None:
         problems += _install_threads(state, reasons)
         problems += _install_settings(state, reasons)
     _warn(problems, state)
+    return problems
 
 
 def _problems_of_format(state: Portable) -> list[str]:

@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, over
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._arguments import as_bool
 from interlock._core.autograd import is_grad_enabled
+from interlock._core.state import warn_not_open
 from interlock._core.tensor import (
     Tensor,
     _backward_pass,
@@ -64,6 +65,8 @@ class _Setting:
         self._tokens.append(self._variable.set(self._value))
 
     def __exit__(self, *args: object) -> None:
+        if not self._tokens:
+            return warn_not_open(type(self).__name__)
         self._variable.reset(self._tokens.pop())
 
 

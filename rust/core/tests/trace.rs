@@ -38,10 +38,10 @@ fn unclosed_scopes_includes_those_of_ended_threads_and_tasks() {
     drop(task);
     // A task that has entered no scope.
     drop(TaskState::new(&ThreadState::capture()));
-    let still_open = vec![at(1)];
+    let still_open = vec![(at(1), 1)];
     assert_eq!(
         unclosed_scopes(),
-        UnclosedScopes { ended: vec![at(2), at(3)], still_open: still_open.clone() }
+        UnclosedScopes { ended: vec![(at(2), 3), (at(3), 1)], still_open: still_open.clone() }
     );
 
     for line in 4..1000 {

@@ -124,7 +124,10 @@ impl Device {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.scope.get().map_or(Ok(()), |scope| scope_debug::exit(py, scope.scope()))
+        match self.scope.get() {
+            Some(scope) => scope_debug::exit(py, scope.scope(), || "device".into()),
+            None => scope_debug::warn_not_open(py, "device"),
+        }
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {

@@ -6,8 +6,9 @@ pub(crate) mod explain;
 mod flash_attention;
 
 use interlock::dispatch::{self, Outcome, Rounding, Sums};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList, PyTuple};
+use pyo3::types::{PyIterator, PyList, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::context::traverse_scope;
@@ -36,13 +37,55 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> x = interlock.ones(2, 2)
 ///     >>> dispatch.explain("matmul", x, x).kernel
 ///     'native'
+// The classes have texts, not the objects of Rust, whose names are static: a pickle may come from a process that has other
+// kernels.
 #[pyclass(frozen, eq, module = "interlock.dispatch")]
 #[derive(PartialEq)]
-pub(crate) struct Call(dispatch::Call);
+pub(crate) struct Call {
+    operation: String,
+    arguments: String,
+    kernel: Option<String>,
+    is_model: bool,
+    inputs: Option<String>,
+    sums: Option<String>,
+    composite: Option<String>,
+    notes: Vec<String>,
+    considered: Vec<Considered>,
+    text: String,
+}
+
+/// The fields of a [`Call`] in a pickle.
+type CallFields = (
+    String,
+    String,
+    Option<String>,
+    bool,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Vec<String>,
+    Vec<Considered>,
+    String,
+);
+
+/// A function that returns an object of a pickle, and its arguments.
+type Reduced<'py, T> = (Bound<'py, PyAny>, T);
 
 impl Call {
     pub(crate) fn new(call: dispatch::Call) -> Self {
-        Call(call)
+        let owned = |text: Option<&'static str>| text.map(str::to_owned);
+        Call {
+            operation: call.operation.to_owned(),
+            kernel: owned(call.kernel()),
+            is_model: call.is_model,
+            inputs: owned(call.inputs.map(Rounding::name)),
+            sums: owned(call.sums.map(Sums::name)),
+            composite: owned(call.composite),
+            considered: call.considered.iter().map(Considered::new).collect(),
+            text: call.to_string(),
+            arguments: call.arguments,
+            notes: call.notes,
+        }
     }
 }
 
@@ -50,143 +93,237 @@ impl Call {
 impl Call {
     /// The name of the operation, such as ``"matmul"``.
     #[getter]
-    fn operation(&self) -> &'static str {
-        self.0.operation
+    fn operation(&self) -> &str {
+        &self.operation
     }
 
     /// The device, dtype and shapes.
     #[getter]
     fn arguments(&self) -> &str {
-        &self.0.arguments
+        &self.arguments
     }
 
     /// The name of the kernel that ran the call, or None if every kernel refused.
     #[getter]
-    fn kernel(&self) -> Option<&'static str> {
-        self.0.kernel()
+    fn kernel(&self) -> Option<&str> {
+        self.kernel.as_deref()
     }
 
     /// Whether the kernel emulates the library of its name without calling it.
     #[getter]
     fn is_model(&self) -> bool {
-        self.0.is_model
+        self.is_model
     }
 
     /// The precision to which float32 inputs were rounded: ``"float32"`` (unchanged), ``"tf32"``, ``"bf16"``, or
     /// ``"bfx9"`` for three bfloat16 parts of each, whose nine products emulate float32. None for inputs of another
     /// dtype, and for an operation whose calls of `matmul` are recorded separately.
     #[getter]
-    fn inputs(&self) -> Option<&'static str> {
-        self.0.inputs.map(Rounding::name)
+    fn inputs(&self) -> Option<&str> {
+        self.inputs.as_deref()
     }
 
     /// The type in which `matmul` of float16 and bfloat16 inputs accumulated: ``"float32"``, ``"float16"``, or
     /// ``"float16 halves"`` or ``"bfloat16 halves"`` if two partial sums were rounded to that type and added.
     /// None for inputs of another dtype.
     #[getter]
-    fn sums(&self) -> Option<&'static str> {
-        self.0.sums.map(Sums::name)
+    fn sums(&self) -> Option<&str> {
+        self.sums.as_deref()
     }
 
     /// The operation that the call is part of, such as ``"linear"``, or None.
     #[getter]
-    fn composite(&self) -> Option<&'static str> {
-        self.0.composite
+    fn composite(&self) -> Option<&str> {
+        self.composite.as_deref()
     }
 
     /// Details of the choice, such as the path of `einsum`.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.0.notes)
+        PyTuple::new(py, &self.notes)
     }
 
     /// All kernels of the operation, in the order in which they were tried.
     #[getter]
     fn considered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.considered.iter().cloned().map(Considered))
+        PyTuple::new(py, self.considered.iter().cloned())
     }
 
-    fn __str__(&self) -> String {
-        self.0.to_string()
+    /// Return the call of a pickle.
+    #[classmethod]
+    #[pyo3(name = "_restored", signature = (*fields))]
+    fn restored(_cls: &Bound<'_, PyType>, fields: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let (operation, arguments, kernel, is_model, inputs, sums, composite, notes, considered, text) =
+            fields.extract::<CallFields>()?;
+        Ok(Call { operation, arguments, kernel, is_model, inputs, sums, composite, notes, considered, text })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, CallFields>> {
+        let call = slf.get();
+        let fields = (
+            call.operation.clone(),
+            call.arguments.clone(),
+            call.kernel.clone(),
+            call.is_model,
+            call.inputs.clone(),
+            call.sums.clone(),
+            call.composite.clone(),
+            call.notes.clone(),
+            call.considered.clone(),
+            call.text.clone(),
+        );
+        Ok((slf.get_type().getattr("_restored")?, fields))
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
     }
 
     fn __repr__(&self) -> String {
-        format!("<interlock.dispatch.Call: {}>", self.0)
+        format!("<interlock.dispatch.Call: {}>", self.text)
     }
 }
 
 /// A kernel that was considered for a call.
-#[pyclass(frozen, eq, module = "interlock.dispatch")]
-#[derive(PartialEq)]
-struct Considered(dispatch::Considered);
+#[pyclass(frozen, eq, from_py_object, module = "interlock.dispatch")]
+#[derive(Clone, PartialEq)]
+struct Considered {
+    kernel: String,
+    outcome: String,
+    reason: Option<Reason>,
+    text: String,
+}
+
+impl Considered {
+    fn new(considered: &dispatch::Considered) -> Self {
+        let (outcome, reason) = match &considered.outcome {
+            Outcome::Chosen => ("chosen", None),
+            Outcome::NotReached { .. } => ("behind", None),
+            Outcome::Refused(reason) => ("refused", Some(Reason::new(reason))),
+        };
+        Considered {
+            kernel: considered.kernel.to_owned(),
+            outcome: outcome.to_owned(),
+            reason,
+            text: considered.to_string(),
+        }
+    }
+}
 
 #[pymethods]
 impl Considered {
     /// The name of the kernel.
     #[getter]
-    fn kernel(&self) -> &'static str {
-        self.0.kernel
+    fn kernel(&self) -> &str {
+        &self.kernel
     }
 
     /// ``"chosen"``, ``"behind"`` if an earlier kernel was chosen, or ``"refused"``.
     #[getter]
-    fn outcome(&self) -> &'static str {
-        match self.0.outcome {
-            Outcome::Chosen => "chosen",
-            Outcome::NotReached { .. } => "behind",
-            Outcome::Refused(_) => "refused",
-        }
+    fn outcome(&self) -> &str {
+        &self.outcome
     }
 
     /// The reason why the kernel was rejected, or None.
     #[getter]
     fn reason(&self) -> Option<Reason> {
-        match &self.0.outcome {
-            Outcome::Refused(reason) => Some(Reason(reason.clone())),
-            Outcome::Chosen | Outcome::NotReached { .. } => None,
-        }
+        self.reason.clone()
     }
 
-    fn __str__(&self) -> String {
-        self.0.to_string()
+    /// Return the object of a pickle.
+    #[classmethod]
+    #[pyo3(name = "_restored")]
+    fn restored(
+        _cls: &Bound<'_, PyType>,
+        kernel: String,
+        outcome: String,
+        reason: Option<Reason>,
+        text: String,
+    ) -> Self {
+        Considered { kernel, outcome, reason, text }
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<Reduced<'py, (String, String, Option<Reason>, String)>> {
+        let Considered { kernel, outcome, reason, text } = slf.get().clone();
+        Ok((slf.get_type().getattr("_restored")?, (kernel, outcome, reason, text)))
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
     }
 
     fn __repr__(&self) -> String {
-        format!("<interlock.dispatch.Considered: {}>", self.0)
+        format!("<interlock.dispatch.Considered: {}>", self.text)
     }
 }
 
 /// The reason why a kernel cannot run a call. `str` returns it as a sentence.
-#[pyclass(frozen, eq, module = "interlock.dispatch")]
-#[derive(PartialEq)]
-struct Reason(dispatch::Reason);
+#[pyclass(frozen, eq, from_py_object, module = "interlock.dispatch")]
+#[derive(Clone, PartialEq)]
+struct Reason {
+    flag: Option<String>,
+    library: Option<String>,
+    text: String,
+}
+
+impl Reason {
+    fn new(reason: &dispatch::Reason) -> Self {
+        let (flag, library) = match reason {
+            dispatch::Reason::Flag { name, .. } | dispatch::Reason::Listed { name, .. } => {
+                (Some(*name), None)
+            }
+            dispatch::Reason::LibraryNotFound { library } => (None, Some(*library)),
+            _ => (None, None),
+        };
+        Reason {
+            flag: flag.map(str::to_owned),
+            library: library.map(str::to_owned),
+            text: reason.to_string(),
+        }
+    }
+}
 
 #[pymethods]
 impl Reason {
     /// The dotted name, below `backends`, of the flag whose value excludes the kernel, or None.
     #[getter]
-    fn flag(&self) -> Option<&'static str> {
-        match self.0 {
-            dispatch::Reason::Flag { name, .. } | dispatch::Reason::Listed { name, .. } => Some(name),
-            _ => None,
-        }
+    fn flag(&self) -> Option<&str> {
+        self.flag.as_deref()
     }
 
     /// The title of the vendor library that the kernel lacks, or None.
     #[getter]
-    fn library(&self) -> Option<&'static str> {
-        match self.0 {
-            dispatch::Reason::LibraryNotFound { library } => Some(library),
-            _ => None,
-        }
+    fn library(&self) -> Option<&str> {
+        self.library.as_deref()
     }
 
-    fn __str__(&self) -> String {
-        self.0.to_string()
+    /// Return the reason of a pickle.
+    #[classmethod]
+    #[pyo3(name = "_restored")]
+    fn restored(
+        _cls: &Bound<'_, PyType>,
+        flag: Option<String>,
+        library: Option<String>,
+        text: String,
+    ) -> Self {
+        Reason { flag, library, text }
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<Reduced<'py, (Option<String>, Option<String>, String)>> {
+        let Reason { flag, library, text } = slf.get().clone();
+        Ok((slf.get_type().getattr("_restored")?, (flag, library, text)))
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
     }
 
     fn __repr__(&self) -> String {
-        format!("<interlock.dispatch.Reason: {}>", self.0)
+        format!("<interlock.dispatch.Reason: {}>", self.text)
     }
 }
 
@@ -196,7 +333,7 @@ struct Recording(dispatch::Recording);
 
 impl Recording {
     fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.0.calls().into_iter().map(Call))
+        PyList::new(py, self.0.calls().into_iter().map(Call::new))
     }
 }
 
@@ -219,7 +356,12 @@ impl Recording {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.0.scope())
+        scope_debug::exit(py, self.0.scope(), || "dispatch.record".into())
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        let message = "a Recording cannot be pickled or copied; list(recording) returns its calls, which can";
+        Err(PyTypeError::new_err(message))
     }
 
     fn __len__(&self) -> usize {

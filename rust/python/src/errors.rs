@@ -48,9 +48,15 @@ impl ToPyErr for CoreError {
             return PyMemoryError::new_err(self.to_string());
         }
         let exception = new_exception(py, core_class_name(self), self.to_string());
-        if matches!(self, CoreError::FlagRefused { .. })
-            && let Some(raised) = pending_exception::take(py, &Error::Core(self.clone()))
-        {
+        let raised = match self {
+            CoreError::FlagRefused { .. } => pending_exception::take(py, &Error::Core(self.clone())),
+            // The reason may be that the validator refused the default.
+            CoreError::FlagRegistration { reason, .. } => {
+                reason.split_once(": ").and_then(|(_, refusal)| pending_exception::take_for_text(py, refusal))
+            }
+            _ => None,
+        };
+        if let Some(raised) = raised {
             // A `KeyboardInterrupt` is not a refusal of the value.
             if !raised.is_instance_of::<PyException>(py) {
                 return raised;

@@ -66,19 +66,33 @@ pub(crate) fn enter<E: ToPyErr>(
     Ok(())
 }
 
-/// Exits a scope. With `INTERLOCK_DEBUG=1`, warns if the exit is out of order or in another context.
+/// Exits a scope. With `INTERLOCK_DEBUG=1`, warns if the scope is not open, or if the exit is out of order or in another
+/// context.
 #[inline]
-pub(crate) fn exit(py: Python<'_>, scope: &Scope) -> PyResult<()> {
+pub(crate) fn exit(py: Python<'_>, scope: &Scope, name: impl FnOnce() -> String) -> PyResult<()> {
     let exit = binding::exit_and_report(scope);
-    if is_on() { warn_unexpected_exit(py, exit) } else { Ok(()) }
+    if is_on() { warn_unexpected_exit(py, exit, &name()) } else { Ok(()) }
+}
+
+/// Warns with `INTERLOCK_DEBUG=1` about the exit of a scope that is not open.
+pub(crate) fn warn_not_open(py: Python<'_>, name: &str) -> PyResult<()> {
+    if !is_on() {
+        return Ok(());
+    }
+    let message = format!(
+        "the scope of {name} is exited here and is not open: it was not entered, or was exited before; the exit has no \
+         effect"
+    );
+    warn(py, &message, &call_site::current(py))
 }
 
 #[cold]
 #[inline(never)]
-fn warn_unexpected_exit(py: Python<'_>, exit: Exit) -> PyResult<()> {
+fn warn_unexpected_exit(py: Python<'_>, exit: Exit, name: &str) -> PyResult<()> {
     let here = call_site::current(py);
     match exit.trace() {
         ExitOrder::InOrder => Ok(()),
+        ExitOrder::NotOpen => warn_not_open(py, name),
         ExitOrder::OutOfOrder { entered, later } => {
             let message = format!(
                 "the scope of {} entered {} is exited here, before that of {} entered later {}, which stays open",

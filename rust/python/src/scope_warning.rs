@@ -2,15 +2,25 @@
 
 use interlock::backends::SourceLocation;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PyDict};
 
-use crate::detach::call_with;
+use crate::detach::call_with_keywords;
+
+/// For each file the dict in which `warnings` records what it has shown, so that a warning is shown once for each line. The
+/// module of the file, which has such a dict, may not be known.
+static REGISTRIES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
 /// Warns at a line of the program.
 pub(crate) fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
     let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
     let (file, line) = file_and_line(at);
     let warn = py.import("warnings")?.getattr("warn_explicit")?;
-    call_with(&warn, (message, class, file, line)).map(drop)
+    let registries = REGISTRIES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let registry = registries.call_method1("setdefault", (file, PyDict::new(py)))?;
+    let keywords = [("registry", registry)].into_py_dict(py)?;
+    let arguments = (message, class, file, line).into_pyobject(py)?;
+    call_with_keywords(&warn, &arguments, Some(&keywords)).map(drop)
 }
 
 /// Returns the parts of a location.

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit};
 
-use crate::args::extract_dict;
+use crate::args::{extract_dict, extract_str};
 use crate::autograd::decorated;
 use crate::detach::call_with;
 use crate::device::{optional as optional_device, parse_index};
@@ -39,6 +39,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(end_open_scopes, &module)?)?;
     module.add_function(wrap_pyfunction!(unclosed_scopes, &module)?)?;
+    module.add_function(wrap_pyfunction!(warn_not_open, &module)?)?;
     module.add_function(wrap_pyfunction!(begin_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(end_defaults, &module)?)?;
     module.add("TRACED", scope_debug::is_on())
@@ -46,11 +47,14 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 ///
+/// Those of a context that has ended are in the list until the thread that ran it last uses interlock again.
+///
 /// Raises:
 ///     NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
 #[pyfunction]
 fn open_scopes(py: Python<'_>) -> PyResult<Vec<String>> {
     scope_debug::check_traced(py, "open_scopes: the lines that enter scopes")?;
+    release_ended_context(py);
     Ok(binding::open_scopes().iter().map(ToString::to_string).collect())
 }
 
@@ -72,21 +76,34 @@ fn end_open_scopes() -> usize {
     ScopeMark::default().end_scopes_since().number
 }
 
-/// The name of a scope, and the file and the line where it was entered.
-type UnclosedScope = (String, String, u32);
+/// Looks at the current context: until then this thread owns the state of the context that it ran last, which may have
+/// ended.
+fn release_ended_context(py: Python<'_>) {
+    context::sync(py);
+}
 
-/// Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
-/// threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
-/// was started with `INTERLOCK_DEBUG=1`.
+/// The name of a scope, the file and the line where it was entered, and how often.
+type UnclosedScope = (String, String, u32, usize);
+
+/// Return the distinct scopes that have not been exited, each with its name, the file and the line that entered it, and the
+/// number of enters: those of threads and contexts that have ended (the first 100), and those that are open. Empty unless the
+/// process was started with `INTERLOCK_DEBUG=1`.
 #[pyfunction]
-fn unclosed_scopes() -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
-    let of = |scope: Entered| {
+fn unclosed_scopes(py: Python<'_>) -> (Vec<UnclosedScope>, Vec<UnclosedScope>) {
+    release_ended_context(py);
+    let of = |(scope, number): (Entered, usize)| {
         let (file, line) = file_and_line(&scope.site);
-        (scope.name.to_string(), file.to_owned(), line)
+        (scope.name.to_string(), file.to_owned(), line, number)
     };
-    let texts = |scopes: Vec<Entered>| scopes.into_iter().map(of).collect();
+    let texts = |scopes: Vec<(Entered, usize)>| scopes.into_iter().map(of).collect();
     let unclosed_scopes = binding::unclosed_scopes();
     (texts(unclosed_scopes.ended), texts(unclosed_scopes.still_open))
+}
+
+/// Warn with `INTERLOCK_DEBUG=1` about the exit of a scope of this name, which is not open.
+#[pyfunction]
+fn warn_not_open(name: &Bound<'_, PyAny>) -> PyResult<()> {
+    scope_debug::warn_not_open(name.py(), &extract_str(name, "warn_not_open: name")?)
 }
 
 /// Hide the state of the current context, so that the defaults of the process apply, and return a token for
@@ -191,6 +208,9 @@ impl ThreadState {
     }
 }
 
+/// Names a [`StateScope`] in messages.
+const APPLY: &str = "ThreadState.apply";
+
 /// A scope in which a captured state is active; also a decorator.
 #[pyclass(frozen, module = "interlock.state")]
 pub(crate) struct StateScope(pub(crate) state::StateScope);
@@ -198,7 +218,7 @@ pub(crate) struct StateScope(pub(crate) state::StateScope);
 #[pymethods]
 impl StateScope {
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || "ThreadState.apply".into(), || self.0.try_enter())
+        scope_debug::enter(py, self.0.scope(), || APPLY.into(), || self.0.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -208,7 +228,7 @@ impl StateScope {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.0.scope())
+        scope_debug::exit(py, self.0.scope(), || APPLY.into())
     }
 
     /// Return the scope of a pickle, which is not open.
@@ -285,7 +305,9 @@ impl ScopeBarrier {
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         let mark = self.marks.lock().pop();
-        let Some(ended) = mark.map(|mark| mark.end_scopes_since()) else { return Ok(()) };
+        let Some(ended) = mark.map(|mark| mark.end_scopes_since()) else {
+            return scope_debug::warn_not_open(py, "scope_barrier");
+        };
         self.ended.fetch_add(ended.number, Ordering::Relaxed);
         ended.entered.iter().try_for_each(|scope| {
             let message = format!(

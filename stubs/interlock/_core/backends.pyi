@@ -26,6 +26,7 @@ class Flag(TypedDict):
     doc: str
     validator: str | None
     is_registered: bool
+    explained: tuple[str, Any, str, str | None, Any, str | None, str, str | None]
 
 @disjoint_base
 class FlagHandle:
@@ -113,8 +114,12 @@ def table(registered: bool = False) -> list[Flag]:
     """Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
     description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
     environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
-    programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`. Flags of other libraries are included if `registered` is true.
+    programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`; `explained`, the result
+    of `explain`. Flags of other libraries are included if `registered` is true.
     """
+
+def row(name: str) -> Flag:
+    """Return the row of `table` of the flag with this dotted name."""
 
 def register_flag(
     name: str,
@@ -128,11 +133,11 @@ def register_flag(
     enumeration: type[enum.Enum] | None,
     validator: Callable[[Any], object] | None,
     on_change: Callable[[FlagChange], object] | None,
-) -> list[tuple[str, str]]:
+) -> list[tuple[str, Exception]]:
     """Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"`, `"path"` or `"choice"`, or one
     of them after `"list of "`; `values` are the choices or the minimum and maximum; `optional` allows None. `enumeration`
     is the class whose members the choices name, `validator` is called with each value, and `on_change` after each change.
-    Returns the environment variables that could not be parsed, each with the reason.
+    Returns the values of the environment or of a snapshot that were refused, each as its source and the error.
     """
 
 def unregister_flag(name: str) -> None:
@@ -776,6 +781,7 @@ __all__ = [
     "register_flag",
     "reset",
     "restore",
+    "row",
     "set_float32_matmul_precision",
     "set_num_threads",
     "set_plan_cache_max_size",

@@ -20,6 +20,7 @@ __all__ = [
     "register_carried",
     "set_process_defaults",
     "unclosed_scopes",
+    "warn_not_open",
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -167,9 +168,14 @@ def end_open_scopes() -> int:
 def open_scopes() -> list[str]:
     """Return where the scopes that are open in any context were entered, as `file:line`, oldest first.
 
+    Those of a context that has ended are in the list until the thread that ran it last uses interlock again.
+
     Raises:
         NotTracedError: The process was started without `INTERLOCK_DEBUG=1`, so that the lines are not recorded.
     """
+
+def warn_not_open(name: str) -> None:
+    """Warn with `INTERLOCK_DEBUG=1` about the exit of a scope of this name, which is not open."""
 
 def begin_defaults() -> Token[Any]:
     """Hide the state of the current context, so that the defaults of the process apply, and return a token for
@@ -181,8 +187,8 @@ def end_defaults(token: Token[Any]) -> bool:
     token.
     """
 
-def unclosed_scopes() -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
-    """Return the scopes that have not been exited, each with its name and the file and the line that entered it: those of
-    threads and contexts that have ended (the first 100 distinct ones), and those that are open. Empty unless the process
-    was started with `INTERLOCK_DEBUG=1`.
+def unclosed_scopes() -> tuple[list[tuple[str, str, int, int]], list[tuple[str, str, int, int]]]:
+    """Return the distinct scopes that have not been exited, each with its name, the file and the line that entered it, and the
+    number of enters: those of threads and contexts that have ended (the first 100), and those that are open. Empty unless the
+    process was started with `INTERLOCK_DEBUG=1`.
     """

@@ -48,3 +48,53 @@ def misspelt_variable_warns_with_the_right_name():
 
         interlock.backends.cudnn.enabled
     return [str(warning.message) for warning in caught]
+
+
+def reads_that_interrupt_the_import(name):
+    """Read every flag of a namespace at each line of its import, as a signal handler would."""
+    import sys
+
+    from interlock import backends
+    from interlock._core import backends as native
+
+    flags = [row["name"] for row in native.table() if row["name"].startswith(f"{name}.")]
+    lines = 0
+
+    def read_all(frame, event, argument):
+        nonlocal lines
+        if frame.f_globals.get("__name__", "").startswith(f"interlock.backends.{name}"):
+            for flag in flags:
+                owner = backends
+                for part in flag.split(".")[:-1]:
+                    owner = getattr(owner, part)
+                assert getattr(owner, flag.rpartition(".")[2]) == native.read(flag), flag
+            lines += 1
+        return read_all
+
+    sys.settrace(read_all)
+    namespace = getattr(backends, name)
+    sys.settrace(None)
+    assert lines > 1
+    assert namespace is getattr(backends, name) is sys.modules[f"interlock.backends.{name}"]
+    return [flag.rpartition(".")[2] in dir(namespace) for flag in flags if flag.count(".") == 1]
+
+
+def use_that_interrupts_the_import():
+    """Use a function at the first line of its import, and return the message."""
+    import sys
+
+    from interlock import backends
+
+    messages = []
+
+    def use(frame, event, argument):
+        if frame.f_globals.get("__name__") == "interlock.backends._introspection" and not messages:
+            try:
+                backends.explain("cudnn.enabled")
+            except AttributeError as error:
+                messages.append(str(error))
+
+    sys.settrace(use)
+    assert backends.explain("cudnn.enabled").value
+    sys.settrace(None)
+    return messages

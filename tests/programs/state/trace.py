@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import json
 import sys
@@ -77,6 +78,18 @@ def an_exit_on_another_thread():
     print_warnings()
 
 
+def warnings_of_a_loop():
+    caught.__exit__()
+    for _ in range(3):
+        no_grad().__exit__()  # exited
+        scope = no_grad()
+        scope.__enter__()
+        on_a_thread(lambda: scope.__exit__(None, None, None))  # left
+
+        on_a_thread(lambda: no_grad().__enter__())  # of a thread
+        enable_grad().__enter__()  # open
+
+
 def an_exit_out_of_order():
     first, second = no_grad(), enable_grad()
     first.__enter__()  # entered
@@ -98,7 +111,7 @@ def exits_on_the_line_of_the_enter():
     for action in ("__enter__", "__exit__"):
         for scope in scopes:
             getattr(scope, action)(*[None] * 3 * (action == "__exit__"))  # all
-    scopes[1].__exit__(None, None, None)
+    scopes[1].__exit__(None, None, None)  # again
     print_warnings()
 
 
@@ -119,6 +132,46 @@ def names_of_scopes():
     for scope in scopes:
         with interlock.state.scope_barrier():
             scope.__enter__()
+    caught.__exit__()
+    return [str(each.message) for each in found]
+
+
+def exits_without_an_enter():
+    """Exit scopes of each kind before and after their blocks, and return the texts of the warnings."""
+    accelerator.use("host")
+    scopes = [
+        no_grad(),
+        interlock.inference_mode(),
+        interlock.set_grad_enabled(True),
+        backends.override({"cudnn.enabled": False}),
+        backends.frozen(),
+        interlock.capture().apply(),
+        interlock.device("cpu"),
+        accelerator.device_index(0),
+        interlock.Stream(),
+        interlock.dispatch.record(),
+        accelerator.use_mem_pool(accelerator.MemPool()),
+        accelerator.memory.MemoryTracker(),
+        interlock.state.scope_barrier(),
+        interlock.autograd.detect_anomaly(),
+        # Scopes that enter nothing.
+        accelerator.device_index(None),
+        backends.mkl.verbose(0),
+    ]
+    backends.mkl.verbose(1).__exit__(None, None, None)
+    for _ in range(2):
+        for scope in scopes:
+            with interlock.enable_grad(), backends.override({"cudnn.benchmark": True}):
+                scope.__exit__(None, None, None)
+                state = (interlock.is_grad_enabled(), backends.cudnn.benchmark, backends.flags_frozen())
+                assert state == (True, True, False), scope
+            with scope:
+                pass
+    # The scope ends with the barrier, and then with its block.
+    with interlock.state.scope_barrier():
+        scope = no_grad()
+        scope.__enter__()
+    scope.__exit__(None, None, None)
     caught.__exit__()
     return [str(each.message) for each in found]
 
@@ -189,6 +242,30 @@ def scopes_of_ended_threads_and_tasks():
         gc.collect()
         time.sleep(0.01)
     print(interlock.state.open_scopes())
+
+
+def scopes_of_an_ended_context():
+    def leaves_open():
+        no_grad().__enter__()  # entered
+
+    async def main():
+        await asyncio.create_task(work())
+        # Until the next step the loop owns the task that has resumed this one.
+        await asyncio.sleep(0)
+        return interlock.state.open_scopes()
+
+    async def work():
+        leaves_open()
+
+    context = contextvars.Context()
+    context.run(leaves_open)
+    result = [interlock.state.open_scopes()]
+    del context
+    result.append(interlock.state.open_scopes())
+    result.append(asyncio.run(main()))
+    contextvars.Context().run(leaves_open)
+    caught.__exit__()
+    return result
 
 
 def scopes_open_at_the_end():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from interlock import backends, errors
+from interlock._cli import collect
 from interlock.backends import Description, Level, register
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -85,6 +87,28 @@ def test_every_flag_is_described_as_explain_does() -> None:
     own = backends.describe("backends.cudnn.enabled")
     assert (own.type, own.is_registered, own.validator) == ("bool", False, None)
     assert own.variables_read == "when interlock.backends is imported"
+
+
+@pytest.mark.parametrize("function", [backends.describe, collect.flags])
+def test_flag_may_be_unregistered_meanwhile(function: Callable[[], Iterable[Any]]) -> None:
+    class Members(enum.EnumMeta):
+        def __getitem__(cls, name: str) -> Any:
+            if armed:
+                backends.unregister(armed.pop())
+            return super().__getitem__(name)
+
+    class Unregistering(enum.Enum, metaclass=Members):
+        A = 1
+
+    armed: list[backends.Flag[Any]] = []
+    flag = register(f"describe_test.flag{next(NUMBERS)}", 1, doc="A flag.")
+    name = f"describe_test.flag{next(NUMBERS)}"
+    register(name, Unregistering.A, doc="A flag whose values are looked up in its class.")
+    armed.append(flag)
+    names = {described.name for described in function()}
+    assert {flag.name, name} <= names
+    assert not armed
+    assert flag.name not in {described.name for described in function()}
 
 
 def test_unknown_names_are_refused() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from interlock._core import backends as _native
 
 from tests.helpers.subprocess import eval_program, eval_python, run_python
+
+NAMESPACES = sorted({row["name"].partition(".")[0] for row in _native.table() if "." in row["name"]})
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", False), ("1", True), ("false", False), ("true", True)])
@@ -110,3 +113,15 @@ def test_unknown_variable_without_a_suggestion_warns_too() -> None:
 )
 def test_variables_with_another_prefix_are_ignored(variable: str) -> None:
     assert eval_program("backends.imports.warnings_of_the_import", env={variable: "1"}) == []
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_flags_can_be_read_by_code_that_interrupts_the_import(name: str) -> None:
+    assert all(eval_program("backends.imports.reads_that_interrupt_the_import", name))
+
+
+def test_function_that_interrupts_its_import_raises_with_the_reason() -> None:
+    assert eval_program("backends.imports.use_that_interrupts_the_import") == [
+        "interlock.backends.explain is used by code that interrupts its import, such as a signal handler; "
+        "use the name once before"
+    ]

@@ -74,6 +74,48 @@ def test_interrupt_in_a_validator_is_raised() -> None:
     assert flag.value == 0
 
 
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("source", ["default", "variable", "restored"])
+def test_interrupt_of_a_validator_cancels_the_registration(
+    source: str, raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"validated.interrupt{next(NUMBERS)}"
+
+    def interrupt(value: int) -> None:
+        if value == 7:
+            raise raised
+
+    if source == "variable":
+        monkeypatch.setenv("VALIDATED_INTERRUPT", "7")
+    if source == "restored":
+        backends.restore([(name, 7, "process")])
+    default = 7 if source == "default" else 0
+    for _ in range(2):
+        with pytest.raises(raised):
+            register(name, default, doc="A flag.", validator=interrupt, variable="VALIDATED_INTERRUPT")
+        with pytest.raises(errors.UnknownFlagError):
+            Flag(name)
+    # A flag that does not exist has no validator.
+    monkeypatch.delenv("VALIDATED_INTERRUPT", raising=False)
+    flag = register(name, 7, doc="A flag.", variable="VALIDATED_INTERRUPT")
+    flag.value = 7
+
+
+def test_error_of_a_validator_is_the_cause_at_registration(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(errors.FlagRegistrationError, match=r"default: .*is_even refused 1") as refused:
+        new(1)
+    assert repr(refused.value.__cause__) == "ValueError('it must be even')"
+    with pytest.raises(errors.FlagRegistrationError, match="it returned False") as returned:
+        new(validator=lambda value: False)
+    assert returned.value.__cause__ is None
+    monkeypatch.setenv("VALIDATED_CAUSE", "3")
+    with pytest.warns(errors.FlagEnvironmentWarning, match="VALIDATED_CAUSE is ignored") as warned:
+        new(variable="VALIDATED_CAUSE")
+    refusal = warned[0].message.__cause__  # type: ignore[union-attr]
+    assert isinstance(refusal, errors.FlagValueError)
+    assert repr(refusal.__cause__) == "ValueError('it must be even')"
+
+
 def test_validator_sees_each_value_once_and_none_never() -> None:
     seen: list[Any] = []
     flag: Flag[Any] = register("validated.seen", None, type=bool, doc="A flag.", validator=seen.append)

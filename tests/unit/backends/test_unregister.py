@@ -15,6 +15,8 @@ import pytest
 from interlock import backends, capture, errors
 from interlock.backends import Flag, register
 
+from tests.helpers.subprocess import run_program
+
 pytestmark = pytest.mark.usefixtures("restored")
 
 untyped: Any = register
@@ -81,6 +83,11 @@ def test_equal_registrations_again_begin_with_the_default() -> None:
         assert flag.value == 1
         flag.value = number
         backends.unregister(flag)
+
+
+def test_equal_registrations_again_allocate_nothing() -> None:
+    done = run_program("backends.flags.equal_registrations_use_one_storage")
+    assert done.code == 0, done.stderr
 
 
 def test_registering_again_reads_the_variable_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,6 +129,10 @@ def test_flags_and_report_accept_several_modules(folder: str) -> None:
     assert [flag["name"] for flag in report["flags"]] == ["other.name"]
     reported = {variable["name"]: variable["problem"] for variable in report["environment"]}
     assert reported["OTHER_NAME"] is None
+    refused = json.loads(run(folder, *several, "--json", MYLIB_VERBOSE="perhaps").stdout)["environment"]
+    assert [row["problem"] for row in refused if row["name"] == "MYLIB_VERBOSE"] == [
+        "ignored: mylib.verbose must be 0, 1, false or true, got 'perhaps'"
+    ]
     assert "did you mean MYLIB_VERBOSE" in reported["MYLIB_VERBOS"]
 
 

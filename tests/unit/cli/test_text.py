@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 from pathlib import Path
 
@@ -160,6 +161,24 @@ def test_variable_that_is_ignored_is_shown_with_the_reason() -> None:
     value, problem = rows["PYTORCH_ALLOC_CONF"]
     assert value == "no_such_key:1"
     assert problem.startswith('every allocation on a device fails: unknown key "no_such_key"; the keys are ')
+
+
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        ("{bad", "ignored: it must be JSON, got '{bad'"),
+        ('{"version": 99}', "ignored in part: its format has version 99, newer than 1"),
+        (
+            '{"version": 1, "flags": {"cudnn.enabled": 7}}',
+            "ignored in part: the flag cudnn.enabled could not be",
+        ),
+        ('{"version": 1, "flags": {"cudnn.enabled": false}}', None),
+    ],
+)
+def test_state_of_the_environment_that_is_ignored_is_shown(state: str, problem: str | None) -> None:
+    reported = json.loads(interlock("--json", INTERLOCK_STATE=state).stdout)["environment"]
+    (shown,) = [row["problem"] for row in reported if row["name"] == "INTERLOCK_STATE"]
+    assert shown is None if problem is None else shown.startswith(problem)
 
 
 def test_control_characters_of_the_environment_are_escaped() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import threading
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import interlock
 import pytest
@@ -22,6 +25,39 @@ def product(size: int = 2) -> interlock.Tensor:
 def sizes(calls: Iterable[dispatch.Call]) -> list[str]:
     """Return the sizes of the left matrices of the recorded products."""
     return [call.arguments.split()[2].partition("x")[0] for call in calls]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
+def test_calls_can_be_copied_and_pickled(copied: Callable[[Any], Any]) -> None:
+    with backends.override({"mkldnn.enabled": False}), dispatch.record() as recording:
+        product()
+        interlock.einsum("ij,jk,kl->il", *[interlock.ones(2, 2)] * 3)
+    calls = copied(list(recording))
+    assert calls == list(recording) == recording[:]
+    for call, original in zip(calls, recording, strict=True):
+        names = ("operation", "arguments", "kernel", "is_model", "inputs", "sums", "composite", "notes")
+        assert all(getattr(call, name) == getattr(original, name) for name in names)
+        assert (str(call), repr(call)) == (str(original), repr(original))
+        for one, other in zip(call.considered, original.considered, strict=True):
+            assert (one.kernel, one.outcome, str(one)) == (other.kernel, other.outcome, str(other))
+            assert copied(one) == one == other
+            if other.reason is None:
+                assert one.reason is None
+                continue
+            assert copied(one.reason) == one.reason == other.reason
+            assert (one.reason.flag, one.reason.library) == (other.reason.flag, other.reason.library)
+    flags = {one.reason.flag for one in calls[0].considered if one.reason is not None}
+    assert "mkldnn.enabled" in flags
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_recording_cannot_be_copied_or_pickled(copied: Callable[[Any], Any]) -> None:
+    with pytest.raises(
+        TypeError, match=r"a Recording cannot be pickled or copied; list\(recording\) returns"
+    ):
+        copied(dispatch.record())
 
 
 def test_record_lists_the_calls_of_its_block() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import interlock
@@ -93,6 +94,11 @@ def test_exits_on_the_line_of_the_enter_name_the_line_once() -> None:
             "later on this line, which stays open",
             place_of("all", name),
         ),
+        (
+            "the scope of enable_grad is exited here and is not open: it was not entered, or was exited "
+            "before; the exit has no effect",
+            place_of("again", name),
+        ),
     ]
 
 
@@ -112,11 +118,61 @@ def test_warnings_name_the_scope() -> None:
     ]
 
 
+def test_exit_of_a_scope_that_is_not_open_warns() -> None:
+    begin = "the scope of "
+    end = " is exited here and is not open: it was not entered, or was exited before; the exit has no effect"
+    found = eval_program("state.trace.exits_without_an_enter", env=TRACED)
+    assert found.pop().endswith("was still open at the end of its scope_barrier")
+    names = [text.removeprefix(begin).removesuffix(end) for text in found]
+    scopes = [
+        "no_grad",
+        "inference_mode",
+        "set_grad_enabled",
+        "cudnn.enabled",
+        "frozen",
+        "ThreadState.apply",
+        "device",
+        "accelerator.device_index",
+        "Stream",
+        "dispatch.record",
+        "accelerator.use_mem_pool",
+        "MemoryTracker",
+        "scope_barrier",
+        "detect_anomaly",
+    ]
+    assert names == ["verbose", *scopes, *scopes]
+    assert eval_program("state.trace.exits_without_an_enter") == []
+
+
+def test_warning_of_a_line_is_shown_once_and_counted_at_the_end() -> None:
+    name = "warnings_of_a_loop"
+    done = run_program(f"state.trace.{name}", env=TRACED)
+    assert done.code == 0
+    shown = [line for line in done.stderr.splitlines() if "ScopeWarning: " in line]
+    assert [line.partition(": ")[0] for line in shown] == [
+        place_of(mark, name) for mark in ("exited", "left", "of a thread", "open")
+    ]
+    assert shown[2].endswith("was still open when its thread or context ended (3 times)")
+    assert shown[3].endswith("was still open when the process ended (3 times)")
+    always = run_program(f"state.trace.{name}", env=TRACED | {"PYTHONWARNINGS": "always"})
+    assert always.stderr.count("is not open") == 3
+
+
 def test_scope_open_at_process_exit_warns() -> None:
     name = "scopes_open_at_the_end"
     done = run_program(f"state.trace.{name}", env=TRACED)
     assert done.code == 0
     assert done.stderr.count(f"{place_of('entered', name)}: ScopeWarning: ") == 2
+
+
+def test_scopes_of_an_ended_context_are_not_open() -> None:
+    name = "scopes_of_an_ended_context"
+    done = run_program(f"state.trace.{name}", env=TRACED)
+    entered = place_of("entered", name)
+    assert json.loads(done.stdout.splitlines()[-1]) == [[entered], [], []]
+    assert done.stderr.count("ScopeWarning: ") == 1
+    reported = "the scope of no_grad entered here was still open when its thread or context ended"
+    assert f"{entered}: ScopeWarning: {reported}" in done.stderr
 
 
 def test_scopes_of_ended_threads_and_tasks_warn_once_at_exit() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
+from collections.abc import Callable
 from typing import Any
 
 import interlock
@@ -71,6 +73,36 @@ def test_quantized_tensor_describes_itself() -> None:
     stored = [quantized([1.0], 1.0, 0, dtype).int_repr().dtype for dtype in LIMITS]
     assert stored == [interlock.uint8, interlock.int8, interlock.int32]
     assert pickle.loads(pickle.dumps(interlock.quint8)) == interlock.quint8 != interlock.qint8
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+)
+@pytest.mark.parametrize("dtype", LIMITS)
+def test_quantized_tensors_can_be_copied_and_pickled(copied: Callable[[Any], Any], dtype: str) -> None:
+    original = quantized([[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]], 0.1, 3, dtype)
+    twice = copied([original, original])
+    assert (twice[0] is twice[1]) == (twice is not original)
+    made = copied(original)
+    assert repr(made) == repr(original)
+    assert made.int_repr().equal(original.int_repr())
+    assert (made.dtype, made.q_scale(), made.q_zero_point()) == (original.dtype, 0.1, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({0: 1}, "_rebuild_quantized: integers must be a Tensor, got int"),
+        ({0: interlock.ones(2)}, "QuantizedTensor: integers must be int8, got float32"),
+        ({1: 0.0}, "QuantizedTensor: scale must be a positive number"),
+        ({2: 1000}, "QuantizedTensor: zero_point must be an integer from -128 to 127"),
+        ({3: "qint8"}, "_rebuild_quantized: dtype must be interlock.quint8, qint8 or qint32, got str"),
+    ],
+)
+def test_a_damaged_pickle_raises(change: dict[int, Any], error: str) -> None:
+    function, arguments = quantized([1.0], 0.1, 3, "qint8").__reduce__()  # type: ignore[misc]
+    with pytest.raises((TypeError, ValueError), match=error):
+        function(*(change.get(at, value) for at, value in enumerate(arguments)))
     assert len({interlock.quint8, interlock.qint8, interlock.qint32, interlock.quint8}) == 3
 
 

@@ -6,5 +6,6 @@ pub use crate::flags::ffi::{
     FlagKind, PlainValue, PlainWord, id_of, kind_of, of_id, plain_payload, plain_value,
 };
 pub use crate::flags::kind::interned_text;
+pub use crate::flags::registry::register_and_report;
 pub use crate::flags::scope::{FlagScopeBuilder, Purpose};
 pub use crate::flags::write::{parse_count, write_unless_frozen};

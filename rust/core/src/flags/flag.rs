@@ -32,7 +32,7 @@ pub(crate) struct FlagWord {
 }
 
 /// The value that the environment sets for one flag.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct EnvValue {
     pub(super) payload: u64,
     pub(super) variable: &'static str,

@@ -98,13 +98,13 @@ impl FreezeScope {
         store.freeze.publish();
     }
 
-    /// Ends the last freeze that this scope began. Has no effect if it began none.
-    pub fn exit(&self) {
+    /// Ends the last freeze that this scope began. Has no effect and returns false if it began none.
+    pub fn exit(&self) -> bool {
         let mut store = STORE.lock();
         let scopes = &mut store.freeze.scopes;
-        if let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) {
-            scopes.remove(index);
-        }
+        let Some(index) = scopes.iter().rposition(|scope| scope.serial == self.serial) else { return false };
+        scopes.remove(index);
         store.freeze.publish();
+        true
     }
 }

@@ -27,7 +27,7 @@ mod precision;
 mod priority_order;
 mod process_state;
 mod readers;
-mod registry;
+pub(crate) mod registry;
 pub(crate) mod scope;
 mod snapshot;
 mod store;

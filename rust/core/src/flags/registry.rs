@@ -141,27 +141,39 @@ fn is_reserved(library: &str) -> bool {
 /// default is not one of the values. The second result lists the environment variables that could not be parsed, each
 /// with the error.
 pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String, Error)>)> {
+    let mut problems = Vec::new();
+    let spec = register_and_report(declaration, &mut |source, error| {
+        problems.push((source, error));
+        Ok(())
+    })?;
+    Ok((spec, problems))
+}
+
+/// Registers a flag like [`register`], and calls a function for each value of the environment or of a snapshot that
+/// was refused, with its source. If the function fails, the flag is not registered.
+pub fn register_and_report(
+    declaration: FlagDecl,
+    report: &mut dyn FnMut(String, Error) -> Result<()>,
+) -> Result<&'static FlagSpec> {
     declaration.check()?;
     if let Some(known) = declaration.known()? {
-        return Ok((known, Vec::new()));
+        return Ok(known);
     }
-    let kind = declaration.flag_type.kind().map_err(|reason| declaration.refused(reason))?;
-    // Allocated and leaked before the lock is acquired, which is held only for a few stores.
-    let name: &'static str = declaration.name.clone().leak();
-    let doc: &'static str = declaration.doc.clone().leak();
-    let own_variable = declaration.variable.clone().map(|variable| &*variable.leak());
-    let effect: &'static Effect =
-        Box::leak(Box::new(Effect::of_registered_flag(declaration.describe_effect().leak())));
-    let validator = declaration.validator.clone().map(|validator| &*Box::leak(Box::new(validator)));
+    // What an equal flag has leaked is used again.
+    let kind = match positions().find(|earlier| earlier.declaration == declaration) {
+        Some(earlier) => earlier.word.kind,
+        None => declaration.flag_type.kind().map_err(|reason| declaration.refused(reason))?,
+    };
+    let (name, validator) = (declaration.name.as_str(), declaration.validator.as_ref());
     check_value(name, validator, kind.decode(kind.default()))
         .map_err(|error| declaration.refused(format!("default: {error}")))?;
-    let (env_value, mut problems) = env_value_of(name, declaration.own_variable(), kind, validator);
-    let restored = restored_value(name, kind, validator, &mut problems);
+    let env_payload = env_payload_of(name, declaration.own_variable(), kind, validator, report)?;
+    let restored = restored_payload(name, kind, validator, report)?;
     let mut store = STORE.lock();
     if let Some(known) = declaration.known()? {
-        return Ok((known, problems));
+        return Ok(known);
     }
-    let registered_before = declaration.unregistered(env_value);
+    let registered_before = declaration.unregistered(env_payload);
     if registered().count() >= MAX_REGISTERED {
         return Err(declaration.refused(format!("a process can register at most {MAX_REGISTERED} flags")));
     }
@@ -170,7 +182,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
         word.is_unregistered.set(false);
         restored.iter().for_each(|payload| word.set_in_process(SlotWrite::Set(*payload)));
         store.advance_epoch();
-        return Ok((spec, problems));
+        return Ok(spec);
     }
     let number = positions().count();
     let slot = REGISTERED.get(number).ok_or_else(|| {
@@ -178,16 +190,24 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
             "a process can register at most {MAX_POSITIONS} different flags, those that were unregistered included"
         ))
     })?;
-    let id = table::first_registered_id() + number as u16;
-    let word: &'static FlagWord =
-        Box::leak(Box::new(FlagWord::registered(name, id, kind, env_value, validator)));
+    let name: &'static str = declaration.name.clone().leak();
+    let operations = declaration.describe_effect().leak();
+    let env_value =
+        env_payload.map(|payload| EnvValue { payload, variable: declaration.own_variable().leak() });
+    let word: &'static FlagWord = Box::leak(Box::new(FlagWord::registered(
+        name,
+        table::first_registered_id() + number as u16,
+        kind,
+        env_value,
+        declaration.validator.clone().map(|validator| &*Box::leak(Box::new(validator))),
+    )));
     let spec = FlagSpec {
         name,
         backing: Backing::Word(word, Projection::Whole),
-        effect,
-        own_variable,
+        effect: Box::leak(Box::new(Effect::of_registered_flag(operations))),
+        own_variable: declaration.variable.clone().map(|variable| &*variable.leak()),
         variables: &[],
-        doc,
+        doc: declaration.doc.clone().leak(),
     };
     let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
     // No other thread fills slots while the lock is held.
@@ -196,7 +216,7 @@ pub fn register(declaration: FlagDecl) -> Result<(&'static FlagSpec, Vec<(String
         word.set_in_process(SlotWrite::Set(payload));
         store.advance_epoch();
     }
-    Ok((&registered.spec, problems))
+    Ok(&registered.spec)
 }
 
 /// Removes a registered flag. Its name may then be registered again, also with another type.
@@ -234,34 +254,36 @@ pub fn unregister(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the payload of a value that was restored before the flag is registered. A refused one is a problem.
-fn restored_value(
+/// Returns the payload of a value that was restored before the flag is registered. A refused one is reported.
+fn restored_payload(
     name: &str,
     kind: Kind,
     validator: Option<&Validator>,
-    problems: &mut Vec<(String, Error)>,
-) -> Option<u64> {
-    let given = {
+    report: &mut dyn FnMut(String, Error) -> Result<()>,
+) -> Result<Option<u64>> {
+    let restored = {
         let store = STORE.lock();
-        store.deferred_restores.iter().find(|(deferred, _)| deferred == name)?.1.clone()
+        store.deferred_restores.iter().find(|(deferred, _)| deferred == name).map(|(_, given)| given.clone())
     };
+    let Some(given) = restored else { return Ok(None) };
     let refused = |refusal: Refusal| refusal.error(name.to_owned(), given.to_string(), kind.accepted());
     let checked = kind
         .encode(&given)
         .map_err(refused)
         .and_then(|payload| check_value(name, validator, kind.decode(payload)).map(|()| payload));
-    checked.map_err(|error| problems.push(("the value that was restored".to_owned(), error))).ok()
+    accepted(checked, "the value that was restored".to_owned(), report)
 }
 
-/// Returns the value that the environment sets for a flag that is being registered, or the error if it cannot be
-/// parsed.
-fn env_value_of(
+/// Returns the payload of the value that the environment sets for a flag that is being registered. A refused one is
+/// reported.
+fn env_payload_of(
     name: &str,
     variable: String,
     kind: Kind,
     validator: Option<&Validator>,
-) -> (Option<EnvValue>, Vec<(String, Error)>) {
-    let Some(value) = env::value(&variable) else { return (None, Vec::new()) };
+    report: &mut dyn FnMut(String, Error) -> Result<()>,
+) -> Result<Option<u64>> {
+    let Some(value) = env::value(&variable) else { return Ok(None) };
     let text = value.to_string_lossy();
     let refused = |refusal: Refusal| {
         refusal.error(name.to_owned(), InputValue::Text(text.clone()).to_string(), kind.accepted_text())
@@ -270,10 +292,16 @@ fn env_value_of(
         .encode(&kind.parse(&text))
         .map_err(refused)
         .and_then(|payload| check_value(name, validator, kind.decode(payload)).map(|()| payload));
-    match checked {
-        Ok(payload) => (Some(EnvValue { payload, variable: variable.leak() }), Vec::new()),
-        Err(error) => (None, vec![(variable, error)]),
-    }
+    accepted(checked, variable, report)
+}
+
+/// Returns the payload, or reports the error.
+fn accepted(
+    checked: Result<u64>,
+    source: String,
+    report: &mut dyn FnMut(String, Error) -> Result<()>,
+) -> Result<Option<u64>> {
+    checked.map(Some).or_else(|error| report(source, error).map(|()| None))
 }
 
 /// Returns the environment variables that are set, that no registered flag reads and whose names resemble those of a
@@ -317,13 +345,12 @@ impl FlagDecl {
 
     /// Returns an equal flag that was unregistered, whose position this declaration may use again: no scope of this
     /// context sets it, and its variable has the same value. The caller holds the lock of the process.
-    fn unregistered(&self, env_value: Option<EnvValue>) -> Option<&'static Registered> {
+    fn unregistered(&self, env_payload: Option<u64>) -> Option<&'static Registered> {
         positions().find(|known| {
             known.word.is_unregistered.get()
                 && !known.word.is_abandoned.get()
                 && known.declaration == *self
-                && self.validator.is_none()
-                && known.word.env_value == env_value
+                && known.word.env_value.map(|env_value| env_value.payload) == env_payload
         })
     }
 
@@ -685,6 +712,33 @@ mod tests {
         let (third, _) = register(switch(name)).unwrap();
         assert!(!std::ptr::eq(second, third));
         assert_eq!((third.read(), third.explain().level), (Value::Bool(false), Level::Default));
+        let validator = Some(Validator::new("any", |_| Ok(())));
+        let with_validator =
+            || FlagDecl { validator: validator.clone(), ..switch("registry_unregister.validated") };
+        let (first, _) = register(with_validator()).unwrap();
+        unregister(first.name()).unwrap();
+        assert!(std::ptr::eq(first, register(with_validator()).unwrap().0));
+    }
+
+    #[test]
+    fn register_and_report_registers_nothing_if_the_function_fails() {
+        let even = Validator::new("is_even", |value| match value {
+            Value::Integer(number) if number % 2 != 0 => Err("it must be even".to_owned()),
+            _ => Ok(()),
+        });
+        let name = "registry_report.even";
+        super::super::restore(&[(name, InputValue::Integer(3))], None).unwrap();
+        let flag_type = FlagType::Count { default: 2, maximum: 9 };
+        let declaration = FlagDecl { validator: Some(even), ..declared(name, flag_type) };
+        let mut sources = Vec::new();
+        let refused = register_and_report(declaration.clone(), &mut |source, error| {
+            sources.push(source);
+            Err(error)
+        });
+        assert!(matches!(refused, Err(Error::FlagRefused { .. })) && find(name).is_err());
+        assert_eq!(sources, ["the value that was restored"]);
+        let (flag, problems) = register(declaration).unwrap();
+        assert_eq!((flag.read(), problems.len()), (Value::Integer(2), 1));
     }
 
     #[test]

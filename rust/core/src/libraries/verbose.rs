@@ -240,17 +240,18 @@ impl VerboseScope {
         let scope = OpenScope { serial: self.serial, entered_on: thread::this_thread(), level: self.level };
         let environment = self.library.level_from_env();
         self.library.scopes(&mut LEVELS.lock()).push(scope, environment);
-        self.library.apply_level(set_level).inspect_err(|_| self.exit())
+        self.library.apply_level(set_level).inspect_err(|_| _ = self.exit())
     }
 
     /// Ends the innermost enter of this scope: the level becomes that of the innermost open scope, or the initial
-    /// level. Has no effect if the scope is not open.
-    pub fn exit(&self) {
+    /// level. Has no effect and returns false if the scope is not open.
+    pub fn exit(&self) -> bool {
         let removed = self.library.scopes(&mut LEVELS.lock()).remove(self.serial);
         if removed && let Ok(set_level) = self.library.set_level() {
             // The library has accepted this level before, or read it from its own variable.
             let _ = self.library.apply_level(set_level);
         }
+        removed
     }
 }
 

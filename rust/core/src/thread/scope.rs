@@ -124,6 +124,8 @@ pub struct Exit {
     layer: Option<LayerId>,
     /// Whether the layer belongs to another thread, task or context.
     is_elsewhere: bool,
+    /// Whether another thread may have the layer, which is not known then.
+    may_be_requested: bool,
     /// The scope that pushed the layer directly above the removed one on this thread, if the exit is out of order.
     pub above: Option<ScopeId>,
 }
@@ -262,6 +264,7 @@ impl Scope {
             scope: self.id,
             layer,
             is_elsewhere,
+            may_be_requested: false,
             above: (above != ScopeId::NONE).then_some(above),
         };
         if let Some((layer, is_elsewhere)) = self.exit_last(context) {
@@ -279,8 +282,9 @@ impl Scope {
         if let Some(open) = self.take_last() {
             return of(Some(self.end(&open.mark)), true, ScopeId::NONE);
         }
-        native::exit_elsewhere(MailboxId(self.entered_on.get()), target);
-        of(None, true, ScopeId::NONE)
+        let entered_on = MailboxId(self.entered_on.get());
+        native::exit_elsewhere(entered_on, target);
+        Exit { may_be_requested: entered_on != MailboxId::NONE, ..of(None, true, ScopeId::NONE) }
     }
 
     /// Removes the last layer of this scope if its enter was the last change of the state of the context. Returns the
@@ -617,6 +621,7 @@ impl Exit {
                 let later: Vec<LayerId> = here.into_iter().filter(|other| *other > layer).collect();
                 scope_trace::record_exit(layer, &later)
             }
+            None if !self.may_be_requested => ExitOrder::NotOpen,
             layer => scope_trace::record_exit_elsewhere(layer, self.scope, &here),
         }
     }

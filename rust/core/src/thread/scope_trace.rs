@@ -15,7 +15,7 @@ pub(crate) struct Traced {
     /// Every traced layer of all threads, tasks and contexts that is open, in order of entry.
     open: Vec<OpenLayer>,
     /// The scopes of [`UnclosedScopes::ended`].
-    ended: Vec<Entered>,
+    ended: Vec<(Entered, usize)>,
 }
 
 /// A scope that was entered, for a message.
@@ -40,8 +40,10 @@ struct OpenLayer {
 /// How a scope was exited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExitOrder {
-    /// The innermost traced layer was removed, or the scope is not traced, or it was not open.
+    /// The innermost traced layer was removed, or the scope is not traced.
     InOrder,
+    /// The scope was not open.
+    NotOpen,
     /// A layer that was entered later is still open.
     OutOfOrder {
         /// The scope of the removed layer.
@@ -120,13 +122,13 @@ pub fn open_scopes() -> Vec<SourceLocation> {
     TRACED.lock().open.iter().map(|open| open.entered.site.clone()).collect()
 }
 
-/// The scopes that have not been exited.
+/// The distinct scopes that have not been exited, each with the number of its layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnclosedScopes {
-    /// Scopes of threads, tasks and contexts that have ended: the first 100 distinct ones.
-    pub ended: Vec<Entered>,
+    /// Scopes of threads, tasks and contexts that have ended: the first 100.
+    pub ended: Vec<(Entered, usize)>,
     /// Scopes that are open, oldest first.
-    pub still_open: Vec<Entered>,
+    pub still_open: Vec<(Entered, usize)>,
 }
 
 /// Returns the scopes that have not been exited, to be reported when the process exits. Each scope is in exactly one of
@@ -145,15 +147,24 @@ pub(super) fn on_dropped(layer: LayerId) {
 }
 
 impl Traced {
-    fn still_open(&self) -> Vec<Entered> {
-        self.open.iter().map(|open| open.entered.clone()).collect()
+    fn still_open(&self) -> Vec<(Entered, usize)> {
+        let mut scopes = Vec::new();
+        self.open.iter().for_each(|open| count(&mut scopes, &open.entered, usize::MAX));
+        scopes
     }
 
     fn end(&mut self, ended: Entered) {
         // Bounds the memory of a program that creates many threads.
         const MAX_ENDED: usize = 100;
-        if self.ended.len() < MAX_ENDED && !self.ended.contains(&ended) {
-            self.ended.push(ended);
-        }
+        count(&mut self.ended, &ended, MAX_ENDED);
+    }
+}
+
+/// Counts a scope, unless it is new and there are `most` others.
+fn count(scopes: &mut Vec<(Entered, usize)>, scope: &Entered, most: usize) {
+    if let Some((_, number)) = scopes.iter_mut().find(|(known, _)| known == scope) {
+        *number += 1;
+    } else if scopes.len() < most {
+        scopes.push((scope.clone(), 1));
     }
 }

@@ -401,6 +401,9 @@ struct DeviceIndex {
     scope: OnceBox<DeviceScope>,
 }
 
+/// Names a [`DeviceIndex`] in messages.
+const DEVICE_INDEX: &str = "accelerator.device_index";
+
 #[pymethods]
 impl DeviceIndex {
     #[new]
@@ -416,7 +419,7 @@ impl DeviceIndex {
             detach(py, || self.scope.get_or_try_init(|| DeviceScope::from_device(device).map(Box::new)));
         let scope = scope.into_py_result(py)?;
         scope.check().into_py_result(py)?;
-        scope_debug::enter(py, scope.scope(), || "accelerator.device_index".into(), || scope.try_enter())
+        scope_debug::enter(py, scope.scope(), || DEVICE_INDEX.into(), || scope.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -426,6 +429,11 @@ impl DeviceIndex {
     #[pyo3(signature = (*exc_info))]
     fn __exit__(&self, py: Python<'_>, exc_info: &Bound<'_, PyTuple>) -> PyResult<()> {
         let _ = exc_info;
-        self.scope.get().map_or(Ok(()), |scope| scope_debug::exit(py, scope.scope()))
+        match self.scope.get() {
+            Some(scope) => scope_debug::exit(py, scope.scope(), || DEVICE_INDEX.into()),
+            // The scope of None enters nothing.
+            None if self.device.is_none() => Ok(()),
+            None => scope_debug::warn_not_open(py, DEVICE_INDEX),
+        }
     }
 }

@@ -156,12 +156,14 @@ impl MemPool {
 #[pyclass(frozen, subclass, module = "interlock.accelerator", name = "use_mem_pool")]
 struct UseMemPool(MemPoolScope);
 
+/// Names the class in messages.
+const OPERATION: &str = "accelerator.use_mem_pool";
+
 #[pymethods]
 impl UseMemPool {
     #[new]
     #[pyo3(signature = (pool, device=None))]
     fn new(pool: &Bound<'_, PyAny>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        const OPERATION: &str = "accelerator.use_mem_pool";
         let py = pool.py();
         let Ok(pool) = pool.cast::<MemPool>() else {
             return Err(new_type_error("accelerator.use_mem_pool: pool", "a MemPool", pool));
@@ -172,8 +174,7 @@ impl UseMemPool {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        let name = || "accelerator.use_mem_pool".into();
-        scope_debug::enter(py, self.0.scope(), name, || self.0.try_enter())
+        scope_debug::enter(py, self.0.scope(), || OPERATION.into(), || self.0.try_enter())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -183,7 +184,7 @@ impl UseMemPool {
     #[pyo3(signature = (*exc_info))]
     fn __exit__(&self, py: Python<'_>, exc_info: &Bound<'_, PyTuple>) -> PyResult<()> {
         let _ = exc_info;
-        let exited = scope_debug::exit(py, self.0.scope());
+        let exited = scope_debug::exit(py, self.0.scope(), || OPERATION.into());
         self.0.end_use();
         exited
     }

@@ -233,7 +233,7 @@ impl Stream {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.scope.scope())
+        scope_debug::exit(py, self.scope.scope(), || "Stream".into())
     }
 
     fn __eq__(&self, other: &Stream) -> bool {

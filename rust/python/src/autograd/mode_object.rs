@@ -158,7 +158,10 @@ unsafe extern "C" fn exit(
     catch_panic(|| unsafe {
         let context = context(object);
         if scope_debug::is_on() {
-            return traced(|py| context.exit_with(|scope| scope_debug::exit(py, scope)));
+            return traced(|py| {
+                let name = || type_name(&Bound::from_borrowed_ptr(py, object));
+                context.exit_with(|scope| scope_debug::exit(py, scope, name))
+            });
         }
         context.exit_with(|scope| exit_present(scope, PresentContext::known_at_hand()));
         ffi::Py_NewRef(ffi::Py_None())

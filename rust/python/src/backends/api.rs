@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 
 use interlock::Error;
-use interlock::backends::{self, FlagDecl, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value};
+use interlock::backends::{
+    self, FlagDecl, FlagSpec, FlagType, InputValue, LoggedWrite, MatmulPrecision, Value,
+};
 use interlock_core::base::quote::quoted;
+use interlock_core::binding::flags::register_and_report;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,7 +19,7 @@ use super::values::{
 use super::{changes, libraries};
 use crate::args::{extract_dict, extract_str};
 use crate::context::sync;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, ToPyErr, new_exception};
 use crate::switches::extract_as;
 use crate::{call_site, scope_debug, switches};
 
@@ -25,6 +29,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(table, module)?)?;
+    module.add_function(wrap_pyfunction!(row, module)?)?;
     module.add_function(wrap_pyfunction!(register_flag, module)?)?;
     module.add_function(wrap_pyfunction!(unregister_flag, module)?)?;
     module.add_function(wrap_pyfunction!(misspelt_variables, module)?)?;
@@ -78,14 +83,17 @@ fn explain<'py>(name: &Bound<'py, PyAny>) -> PyResult<Explained<'py>> {
         return Ok((name, value.clone(), level, None, value, None, "modes and devices".into(), None));
     }
     libraries::update_python_paths(name.py());
-    let spec = named(name, "explain: name")?;
+    explained(name.py(), named(name, "explain: name")?)
+}
+
+fn explained<'py>(py: Python<'py>, spec: &'static FlagSpec) -> PyResult<Explained<'py>> {
     let explanation = spec.explain();
     Ok((
         explanation.name,
-        object_of(name.py(), spec, explanation.value)?,
+        object_of(py, spec, explanation.value)?,
         explanation.level.name(),
         explanation.set_by.map(|set_by| set_by.to_string()),
-        object_of(name.py(), spec, explanation.effective)?,
+        object_of(py, spec, explanation.effective)?,
         explanation.overridden_by,
         spec.affects(),
         spec.inherited_from(),
@@ -106,37 +114,55 @@ type Explained<'py> = (
 /// Return a row for every flag: `name`; `reads` and `accepts`, the types as Python annotations; `allowed`, a
 /// description of the accepted values (None, as `accepts` is, for a read-only flag); `default`; `variables` of the
 /// environment; `affects`; `obeyed_by`, the names of operations; `needs_registered_kernel`, whether only kernels that
-/// programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`. Flags of other libraries are included if `registered` is true.
+/// programs register obey it; `doc`; `validator`, the name of a function or None; `is_registered`; `explained`, the result
+/// of `explain`. Flags of other libraries are included if `registered` is true.
 #[pyfunction]
 #[pyo3(signature = (registered=false))]
 fn table(
     py: Python<'_>,
     #[pyo3(from_py_with = switches::table::registered)] registered: bool,
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    libraries::update_python_paths(py);
     backends::flag_specs()
         .filter(|spec| registered || !spec.is_registered())
-        .map(|spec| {
-            let row = PyDict::new(py);
-            row.set_item("name", spec.name())?;
-            let enumeration = python_parts::enumeration(py, spec)?;
-            let annotation = |text| with_enumeration(enumeration.as_ref(), text);
-            row.set_item("reads", annotation(spec.annotation())?)?;
-            row.set_item("accepts", spec.accepted_annotation().map(annotation).transpose()?)?;
-            let allowed = (!spec.is_read_only()).then(|| spec.accepted());
-            row.set_item("allowed", allowed)?;
-            let allowed_text = (!spec.is_read_only()).then(|| spec.accepted_text());
-            row.set_item("allowed_text", allowed_text)?;
-            row.set_item("default", object_of(py, spec, spec.default())?)?;
-            row.set_item("validator", spec.validator())?;
-            row.set_item("is_registered", spec.is_registered())?;
-            row.set_item("variables", spec.variables())?;
-            row.set_item("affects", spec.effect().operations())?;
-            row.set_item("obeyed_by", spec.obeyed_by())?;
-            row.set_item("needs_registered_kernel", spec.effect().needs_registered_kernel())?;
-            row.set_item("doc", spec.doc().trim())?;
-            Ok(row)
-        })
+        .map(|spec| row_of(py, spec))
         .collect()
+}
+
+/// Return the row of `table` of the flag with this dotted name.
+#[pyfunction]
+fn row<'py>(name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let py = name.py();
+    if let Ok(text) = name.extract::<&str>()
+        && let Some(state) = backends::explain_state(text)
+    {
+        let message = format!("describe: {} is a mode or device, not a flag", state.name);
+        return Err(new_exception(py, "UnknownFlagError", message));
+    }
+    libraries::update_python_paths(py);
+    row_of(py, named(name, "describe: name")?)
+}
+
+/// Returns a row. Another thread may have unregistered the flag.
+fn row_of<'py>(py: Python<'py>, spec: &'static FlagSpec) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    row.set_item("name", spec.name())?;
+    let enumeration = python_parts::enumeration(py, spec)?;
+    let annotation = |text| with_enumeration(enumeration.as_ref(), text);
+    row.set_item("reads", annotation(spec.annotation())?)?;
+    row.set_item("accepts", spec.accepted_annotation().map(annotation).transpose()?)?;
+    row.set_item("allowed", (!spec.is_read_only()).then(|| spec.accepted()))?;
+    row.set_item("allowed_text", (!spec.is_read_only()).then(|| spec.accepted_text()))?;
+    row.set_item("default", object_of(py, spec, spec.default())?)?;
+    row.set_item("validator", spec.validator())?;
+    row.set_item("is_registered", spec.is_registered())?;
+    row.set_item("variables", spec.variables())?;
+    row.set_item("affects", spec.effect().operations())?;
+    row.set_item("obeyed_by", spec.obeyed_by())?;
+    row.set_item("needs_registered_kernel", spec.effect().needs_registered_kernel())?;
+    row.set_item("doc", spec.doc().trim())?;
+    row.set_item("explained", explained(py, spec)?)?;
+    Ok(row)
 }
 
 /// Returns an annotation with the name of an enumeration in place of the names of its members.
@@ -165,7 +191,7 @@ fn unregister_flag(name: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Register a flag of another library. `flag_type` is `"bool"`, `"int"`, `"float"`, `"str"`, `"path"` or `"choice"`, or one
 /// of them after `"list of "`; `values` are the choices or the minimum and maximum; `optional` allows None. `enumeration`
 /// is the class whose members the choices name, `validator` is called with each value, and `on_change` after each change.
-/// Returns the environment variables that could not be parsed, each with the reason.
+/// Returns the values of the environment or of a snapshot that were refused, each as its source and the error.
 #[pyfunction]
 #[pyo3(signature = (
     name, default, doc, flag_type, values, optional, variable, affects, enumeration, validator, on_change,
@@ -184,7 +210,7 @@ fn register_flag(
     enumeration: Option<&Bound<'_, PyAny>>,
     validator: Option<&Bound<'_, PyAny>>,
     on_change: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<(String, String)>> {
+) -> PyResult<Vec<(String, Py<PyAny>)>> {
     let text = |name, text| extract_str(text, name).map(Cow::into_owned);
     let name = text("register_flag: name", name)?;
     let values: Vec<Bound<'_, PyAny>> = extract_as("register_flag: values", "a list", values)?;
@@ -206,11 +232,23 @@ fn register_flag(
         // First, because the registration validates values.
         python_parts::store(py, &name, enumeration, validator, None, None)?;
     }
-    let registered = backends::register(declaration);
+    let (mut problems, mut interrupt) = (Vec::new(), None);
+    let registered = register_and_report(declaration, &mut |source, error| {
+        let raised = error.to_pyerr(py);
+        if raised.is_instance_of::<PyException>(py) {
+            problems.push((source, raised.into_value(py).into_any()));
+            return Ok(());
+        }
+        interrupt = Some(raised);
+        Err(error)
+    });
     if registered.is_err() && !is_known {
         python_parts::remove(py, &name)?;
     }
-    let (spec, problems) = registered.into_py_result(py)?;
+    let spec = match interrupt {
+        Some(raised) => return Err(raised),
+        None => registered.into_py_result(py)?,
+    };
     let register =
         |on_change: &Bound<'_, PyAny>| Ok(Bound::new(py, changes::on_change_of(spec, on_change))?.into_any());
     if is_known
@@ -223,7 +261,7 @@ fn register_flag(
         let registration = Some(register(on_change)?);
         python_parts::store(py, &name, enumeration, validator, Some(on_change), registration)?;
     }
-    Ok(problems.into_iter().map(|(variable, error)| (variable, error.to_string())).collect())
+    Ok(problems)
 }
 
 /// Returns the type of a declaration. None is accepted as the default if the flag is `optional`.

@@ -16,8 +16,8 @@ use super::values::display;
 use crate::args::extract_str;
 use crate::detach::{attach_unsynced, detach_with_env};
 use crate::errors::{IntoPyResult, exception};
-use crate::py_int;
 use crate::switches::extract_as;
+use crate::{py_int, scope_debug};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     install_search_hook();
@@ -195,8 +195,10 @@ impl VerboseScope {
     }
 
     /// End the innermost enter of this scope.
-    fn exit(&self, py: Python<'_>) {
-        detach_with_env(py, || self.0.exit());
+    fn exit(&self, py: Python<'_>) -> PyResult<()> {
+        // Level 0 enters nothing.
+        let is_exited = detach_with_env(py, || self.0.exit()) || self.0.level() == 0;
+        if is_exited { Ok(()) } else { scope_debug::warn_not_open(py, "verbose") }
     }
 
     /// A copy is a new scope that is not open.

@@ -1,9 +1,11 @@
 //! The Python objects of a registered flag: its enumeration, its validator and the function that is called after
 //! changes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use interlock::backends::{FlagSpec, Validator, Value};
+use interlock_core::base::mutex::Mutex;
 use interlock_core::base::quote::one_line;
 use interlock_core::base::sync::RelaxedBool;
 use pyo3::prelude::*;
@@ -120,18 +122,25 @@ pub(super) fn remove(py: Python<'_>, name: &str) -> PyResult<()> {
     Ok(())
 }
 
+/// The validators by the names of flags and functions: a flag that is registered again has an equal one, and so uses
+/// the storage of the flag that was unregistered.
+static VALIDATORS: Mutex<BTreeMap<(String, Arc<str>), Validator>> = Mutex::new(BTreeMap::new());
+
 /// Returns the validator of a flag, which calls the function of its parts.
 pub(super) fn validator(flag: String, function: &Bound<'_, PyAny>) -> Validator {
     let qualified = function.getattr("__qualname__").and_then(|name| name.extract::<String>());
-    let name = qualified.unwrap_or_else(|_| "the validator".to_owned());
-    let shown: Arc<str> = name.into();
-    let validator = shown.clone();
-    Validator::new(shown, move |value| {
+    let name: Arc<str> = qualified.unwrap_or_else(|_| "the validator".to_owned()).into();
+    let new = || new_validator(flag.clone(), name.clone());
+    VALIDATORS.lock().entry((flag.clone(), name.clone())).or_insert_with(new).clone()
+}
+
+fn new_validator(flag: String, name: Arc<str>) -> Validator {
+    Validator::new(name.clone(), move |value| {
         // Without an interpreter nothing can be checked any more.
         attach(|py| {
             // A destructor may write flags while an exception is set.
             let pending = PyErr::take(py);
-            let checked = check(py, &flag, &validator, value);
+            let checked = check(py, &flag, &name, value);
             if let Some(pending) = pending {
                 pending.restore(py);
             }

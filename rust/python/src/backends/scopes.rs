@@ -94,7 +94,7 @@ impl FlagScope {
 
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.0.scope())
+        scope_debug::exit(py, self.0.scope(), || self.name())
     }
 
     #[pyo3(signature = (function, /))]
@@ -221,8 +221,8 @@ impl FreezeScope {
     }
 
     #[pyo3(signature = (*_arguments))]
-    fn __exit__(&self, _arguments: &Bound<'_, PyTuple>) {
-        self.0.exit();
+    fn __exit__(&self, py: Python<'_>, _arguments: &Bound<'_, PyTuple>) -> PyResult<()> {
+        if self.0.exit() { Ok(()) } else { scope_debug::warn_not_open(py, "frozen") }
     }
 
     /// A copy is a new scope that is not open.

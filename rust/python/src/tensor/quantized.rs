@@ -6,14 +6,16 @@ use interlock_tensor::{QuantizedDType as CoreDType, QuantizedTensor as CoreTenso
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::Tensor;
 use super::call::{maybe_detach, work_size};
 use super::operation::{Arg, ArgumentName, FromArgument, IntoPython};
+use super::{ReadTensor, Tensor};
 use crate::accelerator::Device;
+use crate::errors::{IntoPyResult, new_type_error};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<QuantizedTensor>()?;
     module.add_class::<QuantizedDType>()?;
+    module.setattr(REBUILD, wrap_pyfunction!(rebuild, module)?)?;
     CoreDType::ALL.into_iter().try_for_each(|dtype| module.add(dtype.name(), QuantizedDType(dtype)))
 }
 
@@ -101,6 +103,12 @@ impl QuantizedTensor {
         self.plain(py, "dequantize", CoreTensor::dequantize)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (py, tensor) = (slf.py(), slf.get());
+        let arguments = (tensor.int_repr(py)?, tensor.q_scale(), tensor.q_zero_point(), tensor.dtype(py)?);
+        Ok((py.import("interlock._core.tensor")?.getattr(REBUILD)?, arguments))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (tensor, shape) = (&self.0, self.shape(py)?);
         let text = maybe_detach(py, "__repr__", self.work_size(), || tensor.dequantize()?.text())?;
@@ -109,6 +117,33 @@ impl QuantizedTensor {
         let zero_point = tensor.zero_point();
         Ok(format!("{text}, size={shape}, dtype=interlock.{dtype}, scale={scale}, zero_point={zero_point})"))
     }
+}
+
+/// A function that returns a quantized tensor of a pickle, and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (Tensor, f64, i64, Bound<'py, PyAny>));
+
+/// The private name of [`rebuild`], which is not in `__all__`.
+const REBUILD: &str = "_rebuild_quantized";
+
+/// Recreate a quantized tensor from its integers.
+#[pyfunction(name = "_rebuild_quantized")]
+fn rebuild(
+    integers: Arg<'_, '_>,
+    scale: f64,
+    zero_point: i64,
+    dtype: Arg<'_, '_>,
+) -> PyResult<QuantizedTensor> {
+    let py = integers.py();
+    let Ok(tensor) = integers.cast::<Tensor>() else {
+        return Err(new_type_error("_rebuild_quantized: integers", "a Tensor", integers));
+    };
+    let Ok(dtype) = dtype.cast::<QuantizedDType>() else {
+        return Err(new_type_error("_rebuild_quantized: dtype", CoreDType::WANTED, dtype));
+    };
+    let integers = tensor.core().detach();
+    CoreTensor::from_integers(integers, scale, zero_point, dtype.get().0)
+        .into_py_result(py)
+        .map(QuantizedTensor)
 }
 
 impl QuantizedTensor {

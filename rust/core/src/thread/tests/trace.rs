@@ -35,6 +35,11 @@ fn record_exit_reports_exits_out_of_order() {
 }
 
 #[test]
+fn exit_of_a_scope_that_was_never_entered_is_not_open() {
+    assert_eq!(exited(&ModeContext::new(ModeKind::NoGrad)), ExitOrder::NotOpen);
+}
+
+#[test]
 fn record_exit_on_another_thread_returns_where_the_scope_was_entered() {
     let context = entered(1, None);
     let reported = std::thread::scope(|threads| threads.spawn(|| exited(&context)).join().unwrap());

@@ -13,6 +13,7 @@ use crate::accelerator::device;
 use crate::autograd::decorated;
 use crate::detach::detach;
 use crate::errors::IntoPyResult;
+use crate::scope_debug;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Tracker>()
@@ -111,7 +112,7 @@ impl Tracker {
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         let this = thread::current().id();
         let exited = self.with(|counts| {
             // A decorated function may run on several threads at once.
@@ -119,9 +120,10 @@ impl Tracker {
             let index = own.or(counts.open.len().checked_sub(1))?;
             Some(counts.open.remove(index).1)
         });
-        let Some(exited) = exited else { return };
+        let Some(exited) = exited else { return scope_debug::warn_not_open(py, "MemoryTracker") };
         // In a forked child the counts of the parent are not available.
         let counted = detach(py, || exited.statistics().unwrap_or_default());
         self.with(|counts| counts.last = counted);
+        Ok(())
     }
 }

@@ -114,7 +114,7 @@ impl PyNodeCreationHook {
     /// Remove the innermost layer of this object.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.context.scope())
+        scope_debug::exit(py, self.context.scope(), || "node_creation_hook".into())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {

@@ -202,7 +202,7 @@ impl SavedTensorsHooks {
     /// Remove the innermost layer of this object.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.initialized()?.context.scope())
+        scope_debug::exit(py, self.initialized()?.context.scope(), || "saved_tensors_hooks".into())
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
@@ -252,6 +252,6 @@ impl SavedTensorsHooksDisabled {
     /// Remove the innermost layer of this object.
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
-        scope_debug::exit(py, self.0.scope())
+        scope_debug::exit(py, self.0.scope(), || "disable_saved_tensors_hooks".into())
     }
 }

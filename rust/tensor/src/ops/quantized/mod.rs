@@ -88,6 +88,22 @@ pub struct QuantizedTensor {
 }
 
 impl QuantizedTensor {
+    /// Returns the tensor with these integers, whose memory it shares.
+    ///
+    /// # Errors
+    /// Fails for integers of another type than `dtype` stores, and as [`Tensor::quantize_per_tensor`] does.
+    pub fn from_integers(
+        integers: Tensor,
+        scale: f64,
+        zero_point: i64,
+        dtype: QuantizedDType,
+    ) -> Result<QuantizedTensor> {
+        const OP: &str = "QuantizedTensor";
+        check_dtype(OP, "integers", &integers, (dtype.stored(), ""))?;
+        check_parameters(OP, scale, zero_point, dtype)?;
+        Ok(QuantizedTensor { integers, dtype, scale, zero_point })
+    }
+
     /// Returns a copy of the integers.
     pub fn int_repr(&self) -> Result<Tensor> {
         self.integers.copy()
