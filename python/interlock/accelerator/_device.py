@@ -18,6 +18,8 @@ if TYPE_CHECKING or HAS_TENSORS:
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
+else:
+    _CudaStream = Any
 
 _DTYPES = frozenset({_bool, float32, float64, int64} if HAS_TENSORS else ())
 
