@@ -18,6 +18,8 @@ if TYPE_CHECKING or HAS_TENSORS:
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
+else:
+    _CudaStream = Any
 
 _Failure: TypeAlias = tuple[str | None, BaseException | None]
 """Why a call failed, if it did, and the exception that it raised."""

@@ -26,12 +26,16 @@ from interlock._core.tensor import (
     set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
+from interlock._lazy import set_home
 from interlock._scope_decorator import decorate
 from interlock.autograd._gradient_edge import GradientEdge
 from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
     from interlock.autograd._saved_mutation import SavedTensors
+else:
+    # Its module is imported at the first use.
+    SavedTensors = Any
 
 __all__ = [
     "GradientEdge",
@@ -52,7 +56,7 @@ __all__ = [
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-GradientEdge.__module__ = __name__
+set_home(__name__, GradientEdge)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

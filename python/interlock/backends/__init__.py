@@ -24,7 +24,7 @@ from interlock._core.backends import (
     flags_frozen,
     on_change,
 )
-from interlock._lazy import import_lazily as _import_lazily
+from interlock._lazy import import_lazily as _import_lazily, set_home as _set_home
 from interlock._quote import shown
 from interlock.backends._module import (
     UNCHANGED,
@@ -242,7 +242,7 @@ def _warn_importer(message: str) -> None:
 for _variable, _problem in _native.environment_problems():
     _warn_importer(f"{_variable} is ignored: {_problem}")
 
-Flag.__module__ = __name__
+_set_home(__name__, Flag)
 
 # The names that are not defined above: submodules, and names of submodules.
 _LAZY = {name: name for name in __all__ if name not in globals()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 from interlock._quote import shown
 from interlock._suggest import closest_match
@@ -19,8 +19,7 @@ from interlock.threads._budget import budget, check_workers
 from interlock.threads._pools import Kind, kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Protocol, TypeAlias
+    from typing import Protocol
 
     # Any iterable of str but a single str.
     class _Container(Protocol):
@@ -28,9 +27,12 @@ if TYPE_CHECKING:
         def __contains__(self, item: object, /) -> bool: ...
 
     _Names: TypeAlias = _Container | Iterator[str]
-    _Size: TypeAlias = int | Literal["budget"]
-    _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
-    _OnRefusal: TypeAlias = Literal["raise", "warn", "ignore"]
+else:
+    _Names = Iterable[str]
+
+_Size: TypeAlias = int | Literal["budget"]
+_OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
+_OnRefusal: TypeAlias = Literal["raise", "warn", "ignore"]
 
 # The pools that need no threadpoolctl.
 _OWN = ("numexpr", "interlock", "torch", "onnxruntime", "rayon")

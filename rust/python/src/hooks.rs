@@ -12,7 +12,7 @@ use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::qualified_name::qualified_name;
-use crate::registrations::{Registration, keep};
+use crate::registrations::{_observe_registrations, Registration, keep, observed};
 
 /// Adds the classes and functions to the modules of modes and of state.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -21,6 +21,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd.add_class::<ModeChange>()?;
     autograd.add_function(wrap_pyfunction!(on_mode_change, &autograd)?)?;
     state.add_class::<Registration>()?;
+    // Not in `__all__`: private.
+    state.setattr("_observe_registrations", wrap_pyfunction!(_observe_registrations, &state)?)?;
     state.add_function(wrap_pyfunction!(register_carried, &state)?)
 }
 
@@ -113,14 +115,15 @@ impl ModeChange {
 ///     ModeChange({'grad': False} -> {})
 #[pyfunction(name = "on_change")]
 #[pyo3(signature = (callback, /))]
-fn on_mode_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
+fn on_mode_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
     let function = callable(callback, "autograd.on_change: callback")?;
-    Ok(keep(autograd::on_change(move |change| {
+    let registration = keep(autograd::on_change(move |change| {
         attach(|py| {
             let argument = Bound::new(py, ModeChange(*change));
             call_function(py, &function, argument.and_then(|change| PyTuple::new(py, [change])));
         });
-    })))
+    }));
+    observed("interlock.autograd.on_change", Bound::new(callback.py(), registration)?)
 }
 
 /// The functions of `state.register_carried`.
@@ -197,11 +200,11 @@ impl Carried for Functions {
 ///     2
 #[pyfunction]
 #[pyo3(signature = (name, save, restore))]
-fn register_carried(
-    name: &Bound<'_, PyAny>,
-    save: &Bound<'_, PyAny>,
-    restore: &Bound<'_, PyAny>,
-) -> PyResult<Registration> {
+fn register_carried<'py>(
+    name: &Bound<'py, PyAny>,
+    save: &Bound<'py, PyAny>,
+    restore: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, Registration>> {
     let py = name.py();
     let name = extract_str(name, "register_carried: name")?;
     let functions = Functions {
@@ -211,5 +214,6 @@ fn register_carried(
             .zip(qualified_name(restore))
             .map(|(save, restore)| save + ", " + &restore),
     };
-    state::register_carried(name, functions).map(keep).into_py_result(py)
+    let registration = state::register_carried(name, functions).map(keep).into_py_result(py)?;
+    observed("interlock.state.register_carried", Bound::new(py, registration)?)
 }

@@ -8,7 +8,7 @@ use super::values::object_of_named;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::attach;
 use crate::hooks::{call_function, callable};
-use crate::registrations::{Registration, keep};
+use crate::registrations::{Registration, keep, observed};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FlagChange>()?;
@@ -117,9 +117,10 @@ impl FlagChange {
 ///     FlagChange(cudnn.benchmark: False -> True)
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
-fn on_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
+fn on_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
     let function = callable(callback, "backends.on_change: callback")?;
-    Ok(keep(backends::on_change(move |change| report_change(&function, change))))
+    let registration = keep(backends::on_change(move |change| report_change(&function, change)));
+    observed("interlock.backends.on_change", Bound::new(callback.py(), registration)?)
 }
 
 /// Registers a function that is called after each change of one flag.

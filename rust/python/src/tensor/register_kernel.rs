@@ -22,7 +22,7 @@ use crate::args::{extract_dict, extract_str};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::hooks::callable;
 use crate::qualified_name::qualified_name;
-use crate::registrations::at_end;
+use crate::registrations::{at_end, observed};
 use crate::switches::try_bool;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -204,15 +204,15 @@ fn register_for<O: PythonOperation>(
 /// be imported.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // called from one place
-fn _register_kernel(
-    operation: &Bound<'_, PyAny>,
+fn _register_kernel<'py>(
+    operation: &Bound<'py, PyAny>,
     name: &Bound<'_, PyAny>,
     function: &Bound<'_, PyAny>,
     dsl: &Bound<'_, PyAny>,
     condition: &Bound<'_, PyAny>,
     replaces: &Bound<'_, PyAny>,
     requires: &Bound<'_, PyAny>,
-) -> PyResult<RegisteredKernel> {
+) -> PyResult<Bound<'py, RegisteredKernel>> {
     let py = operation.py();
     let operation = extract_str(operation, "register_kernel: operation")?;
     let name = extract_str(name, "register_kernel: name")?;
@@ -250,7 +250,7 @@ fn _register_kernel(
         replaces,
         requires,
     };
-    match &*operation {
+    let registered = match &*operation {
         Matmul::NAME => register_for::<Matmul>(py, described(Matmul::NAME), functions),
         Attention::NAME => register_for::<Attention>(py, described(Attention::NAME), functions),
         Conv2d::NAME => register_for::<Conv2d>(py, described(Conv2d::NAME), functions),
@@ -258,5 +258,6 @@ fn _register_kernel(
             let known = [Matmul::NAME, Attention::NAME, Conv2d::NAME].map(|name| format!("{name:?}"));
             Err(err_argument(py, "operation", &format!("one of {}", known.join(", ")), &operation))
         }
-    }
+    }?;
+    observed("interlock.dispatch.register_kernel", Bound::new(py, registered)?)
 }
