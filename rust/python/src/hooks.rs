@@ -7,12 +7,13 @@ use interlock::state::{self, Carried, CarriedValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::args::extract_str;
+use crate::args::{extract_callable, extract_str};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::IntoPyResult;
 use crate::qualified_name::qualified_name;
-use crate::registrations::{_observe_registrations, Registration, keep, observed};
+use crate::registration_observer::{self, observed};
+use crate::registrations::{Registration, keep};
 
 /// Adds the classes and functions to the modules of modes and of state.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -21,18 +22,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd.add_class::<ModeChange>()?;
     autograd.add_function(wrap_pyfunction!(on_mode_change, &autograd)?)?;
     state.add_class::<Registration>()?;
-    // Not in `__all__`: private.
-    state.setattr("_observe_registrations", wrap_pyfunction!(_observe_registrations, &state)?)?;
+    registration_observer::register(&state)?;
     state.add_function(wrap_pyfunction!(register_carried, &state)?)
-}
-
-/// Extracts a function. `what` names the function that was called and its argument.
-pub(crate) fn callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
-    if given.is_callable() {
-        Ok(DeferredDrop::new(given.clone()))
-    } else {
-        Err(new_type_error(what, "callable", given))
-    }
 }
 
 /// Calls a function of the program, on a thread that may not be attached. An exception is reported as that of a
@@ -116,7 +107,7 @@ impl ModeChange {
 #[pyfunction(name = "on_change")]
 #[pyo3(signature = (callback, /))]
 fn on_mode_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
-    let function = callable(callback, "autograd.on_change: callback")?;
+    let function = extract_callable(callback, "autograd.on_change: callback")?;
     let registration = keep(autograd::on_change(move |change| {
         attach(|py| {
             let argument = Bound::new(py, ModeChange(*change));
@@ -208,8 +199,8 @@ fn register_carried<'py>(
     let py = name.py();
     let name = extract_str(name, "register_carried: name")?;
     let functions = Functions {
-        save: callable(save, "register_carried: save")?,
-        restore: callable(restore, "register_carried: restore")?,
+        save: extract_callable(save, "register_carried: save")?,
+        restore: extract_callable(restore, "register_carried: restore")?,
         declared_by: qualified_name(save)
             .zip(qualified_name(restore))
             .map(|(save, restore)| save + ", " + &restore),

@@ -6,10 +6,6 @@ use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::deferred_drop::DeferredDrop;
-use crate::detach::call_with;
-use crate::hooks::callable;
-
 /// The registered objects, so that they can be released before the interpreter is finalized.
 static REGISTERED: Mutex<Registered> = Mutex::new(Registered { last: 0, all: Vec::new() });
 
@@ -22,38 +18,12 @@ struct Registered {
 static AT_END: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
 
 /// Calls a function when all functions are released, before the interpreter is finalized.
-#[cfg(feature = "tensor")]
 pub(crate) fn at_end(release: fn()) {
     AT_END.lock().push(release);
 }
 
-/// Called with each registration, for the pytest plugin.
-static OBSERVER: Mutex<Option<DeferredDrop>> = Mutex::new(None);
-
-/// Sets the function that is called with each registration: with the name of the function that registered, and the
-/// object that it returns. None removes it. Returns the previous one.
-#[pyfunction]
-pub(crate) fn _observe_registrations<'py>(
-    observer: &Bound<'py, PyAny>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let what = "_observe_registrations: observer";
-    let new = (!observer.is_none()).then(|| callable(observer, what)).transpose()?;
-    let old = std::mem::replace(&mut *OBSERVER.lock(), new);
-    Ok(old.map(|old| old.bind(observer.py()).clone()))
-}
-
-/// Reports a registration to the observer and returns it.
-pub(crate) fn observed<'py, T>(function: &str, registration: Bound<'py, T>) -> PyResult<Bound<'py, T>> {
-    let observer = OBSERVER.lock().as_ref().map(|observer| observer.bind(registration.py()).clone());
-    if let Some(observer) = observer {
-        call_with(&observer, (function, registration.as_any()))?;
-    }
-    Ok(registration)
-}
-
 /// Releases all functions.
 pub(crate) fn forget() {
-    drop(OBSERVER.lock().take());
     let releases = AT_END.lock().clone();
     releases.into_iter().for_each(|release| release());
     let all = std::mem::take(&mut REGISTERED.lock().all);

@@ -5,10 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::values::object_of_named;
+use crate::args::extract_callable;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::attach;
-use crate::hooks::{call_function, callable};
-use crate::registrations::{Registration, keep, observed};
+use crate::hooks::call_function;
+use crate::registration_observer::observed;
+use crate::registrations::{Registration, keep};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FlagChange>()?;
@@ -118,7 +120,7 @@ impl FlagChange {
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
 fn on_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
-    let function = callable(callback, "backends.on_change: callback")?;
+    let function = extract_callable(callback, "backends.on_change: callback")?;
     let registration = keep(backends::on_change(move |change| report_change(&function, change)));
     observed("interlock.backends.on_change", Bound::new(callback.py(), registration)?)
 }

@@ -18,11 +18,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation};
-use crate::args::{extract_dict, extract_str};
+use crate::args::{extract_callable, extract_dict, extract_str};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
-use crate::hooks::callable;
 use crate::qualified_name::qualified_name;
-use crate::registrations::{at_end, observed};
+use crate::registration_observer::observed;
+use crate::registrations::at_end;
 use crate::switches::try_bool;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -233,9 +233,9 @@ fn _register_kernel<'py>(
     };
     let functions = Functions {
         declared_by,
-        function: callable(function, "register_kernel: function")?,
+        function: extract_callable(function, "register_kernel: function")?,
         condition: (!condition.is_none())
-            .then(|| callable(condition, "register_kernel: condition"))
+            .then(|| extract_callable(condition, "register_kernel: condition"))
             .transpose()?,
     };
     let replaces = match replaces.is_none() {

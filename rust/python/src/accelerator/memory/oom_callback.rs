@@ -13,7 +13,8 @@ use crate::deferred_drop::{self, DeferredDrop};
 use crate::detach::{attach, call};
 use crate::errors::{exception, new_type_error};
 use crate::pending_exception;
-use crate::registrations::{Registration, keep, observed};
+use crate::registration_observer::observed;
+use crate::registrations::{Registration, keep};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     static RECLAIM: OnceBox<CoreRegistration> = OnceBox::new();
