@@ -48,7 +48,7 @@ class Flag(_native.FlagHandle, Generic[Value, Also_contra]):
 
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     if TYPE_CHECKING:
 
