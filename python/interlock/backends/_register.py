@@ -49,7 +49,7 @@ class Flag(_native.FlagHandle, Generic[Value, Also_contra]):
 
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     if TYPE_CHECKING:
 

@@ -222,6 +222,11 @@ pub struct MemPoolScope {
 }
 
 impl MemPoolScope {
+    /// Returns the pool.
+    pub fn pool(&self) -> &MemPool {
+        &self.pool
+    }
+
     /// Creates a scope that is not open. `None` means the device of the pool, or else the one that is current when the
     /// scope is entered.
     ///

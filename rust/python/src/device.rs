@@ -40,7 +40,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     device(type='cuda', index=1)
 ///     >>> interlock.device("cuda").index is None
 ///     True
-#[pyclass(frozen, eq, module = "interlock", name = "device")]
+#[pyclass(frozen, eq, weakref, module = "interlock", name = "device")]
 pub(crate) struct Device {
     pub(crate) core: CoreDevice,
     /// Created by the first enter.

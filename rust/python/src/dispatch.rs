@@ -68,6 +68,12 @@ type CallFields = (
     String,
 );
 
+/// The fields of a [`Considered`] in a pickle.
+type ConsideredFields = (String, String, Option<Reason>, String);
+
+/// The fields of a [`Reason`] in a pickle.
+type ReasonFields = (Option<String>, Option<String>, String);
+
 /// A function that returns an object of a pickle, and its arguments.
 type Reduced<'py, T> = (Bound<'py, PyAny>, T);
 
@@ -243,9 +249,7 @@ impl Considered {
         Considered { kernel, outcome, reason, text }
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<Reduced<'py, (String, String, Option<Reason>, String)>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, ConsideredFields>> {
         let Considered { kernel, outcome, reason, text } = slf.get().clone();
         Ok((slf.get_type().getattr("_restored")?, (kernel, outcome, reason, text)))
     }
@@ -311,9 +315,7 @@ impl Reason {
         Reason { flag, library, text }
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<Reduced<'py, (Option<String>, Option<String>, String)>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, ReasonFields>> {
         let Reason { flag, library, text } = slf.get().clone();
         Ok((slf.get_type().getattr("_restored")?, (flag, library, text)))
     }

@@ -127,7 +127,7 @@ fn traverse_hooks(_state: &state::ThreadState, _visit: &PyVisit<'_>) -> Result<(
 }
 
 /// The native base class of `interlock.ThreadState`: modes, flags of scopes, devices and streams.
-#[pyclass(frozen, subclass, module = "interlock._core.state")]
+#[pyclass(frozen, subclass, weakref, module = "interlock._core.state")]
 pub(crate) struct ThreadState(pub(crate) state::ThreadState);
 
 #[pymethods]
@@ -167,20 +167,7 @@ impl ThreadState {
     }
 
     fn __repr__(&self) -> String {
-        let name = |on| if on { "True" } else { "False" };
-        let modes = Mode::ALL.map(|mode| format!("{}={}", mode.name(), name(self.0.is_on(mode))));
-        let flags = self.0.flags().into_iter().map(|(name, value)| format!("{name}={value}"));
-        let device = self.0.device().map(|index| format!("device={index}"));
-        let streams = Some(binding::streams_of(&self.0)).filter(|streams| !streams.is_empty());
-        let streams = streams.map(|streams| format!("streams={streams:?}"));
-        let pools = Some(binding::mem_pools_of(&self.0)).filter(|pools| !pools.is_empty());
-        let pools = pools.map(|pools| format!("mem_pools={pools:?}"));
-        let default_device = self.0.default_device().map(|device| format!("default_device={device}"));
-        let devices = [device, streams, pools, default_device].into_iter().flatten();
-        format!(
-            "ThreadState({})",
-            modes.into_iter().chain(flags).chain(devices).collect::<Vec<_>>().join(", ")
-        )
+        text(&self.0)
     }
 
     /// The state is immutable, so a copy is the object itself.
@@ -208,6 +195,21 @@ impl ThreadState {
     }
 }
 
+/// Returns the `repr` of a state.
+fn text(state: &state::ThreadState) -> String {
+    let name = |on| if on { "True" } else { "False" };
+    let modes = Mode::ALL.map(|mode| format!("{}={}", mode.name(), name(state.is_on(mode))));
+    let flags = state.flags().into_iter().map(|(name, value)| format!("{name}={value}"));
+    let device = state.device().map(|index| format!("device={index}"));
+    let streams = Some(binding::streams_of(state)).filter(|streams| !streams.is_empty());
+    let streams = streams.map(|streams| format!("streams={streams:?}"));
+    let pools = Some(binding::mem_pools_of(state)).filter(|pools| !pools.is_empty());
+    let pools = pools.map(|pools| format!("mem_pools={pools:?}"));
+    let default_device = state.default_device().map(|device| format!("default_device={device}"));
+    let devices = [device, streams, pools, default_device].into_iter().flatten();
+    format!("ThreadState({})", modes.into_iter().chain(flags).chain(devices).collect::<Vec<_>>().join(", "))
+}
+
 /// Names a [`StateScope`] in messages.
 const APPLY: &str = "ThreadState.apply";
 
@@ -229,6 +231,10 @@ impl StateScope {
     #[pyo3(signature = (*_error))]
     fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         scope_debug::exit(py, self.0.scope(), || APPLY.into())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("StateScope({})", text(self.0.state()))
     }
 
     /// Return the scope of a pickle, which is not open.
@@ -294,6 +300,10 @@ impl ScopeBarrier {
     #[getter]
     fn ended(&self) -> usize {
         self.ended.load(Ordering::Relaxed)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<interlock.state.scope_barrier: {} scopes ended>", self.ended())
     }
 
     fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {

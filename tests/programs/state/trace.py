@@ -24,6 +24,14 @@ def on_a_thread(action):
     thread.join()
 
 
+def wait_for_open_scopes(number):
+    """Wait until threads have ended: `Thread.join` returns before the native part of the thread has."""
+    deadline = time.monotonic() + 30
+    while len(interlock.state.open_scopes()) > number and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+
+
 def here(code, mode="exec"):
     """Return code that is compiled with the line number of the caller."""
     caller = sys._getframe(1)
@@ -88,6 +96,7 @@ def warnings_of_a_loop():
 
         on_a_thread(lambda: no_grad().__enter__())  # of a thread
         enable_grad().__enter__()  # open
+    wait_for_open_scopes(3)
 
 
 def an_exit_out_of_order():
@@ -236,11 +245,7 @@ def scopes_of_ended_threads_and_tasks():
     aio.run(work())
     caught.__exit__()
 
-    deadline = time.monotonic() + 30
-    while interlock.state.open_scopes() and time.monotonic() < deadline:
-        # `Thread.join` returns before the native part of the thread has ended.
-        gc.collect()
-        time.sleep(0.01)
+    wait_for_open_scopes(0)
     print(interlock.state.open_scopes())
 
 
@@ -274,6 +279,7 @@ def scopes_open_at_the_end():
 
     leaves_open()
     on_a_thread(leaves_open)
+    wait_for_open_scopes(1)
     caught.__exit__()
 
 

@@ -31,6 +31,16 @@ def test_stream_scope_sets_the_current_stream_and_device(two_devices: tuple[str,
     assert place() == (0, 0, 0)
 
 
+def test_repr_of_scopes_shows_the_device(two_devices: tuple[str, str]) -> None:
+    name = two_devices[1]
+    module = "interlock.accelerator"
+    assert repr(accelerator.device_index(1)) == f"{module}.device_index({name!r})"
+    assert repr(accelerator.device_index(None)) == f"{module}.device_index(None)"
+    assert repr(accelerator.memory.MemoryTracker(name)) == f"{module}.memory.MemoryTracker({name!r})"
+    pool = accelerator.MemPool()
+    assert repr(accelerator.use_mem_pool(pool)) == f"{module}.use_mem_pool({pool!r})"
+
+
 def test_scopes_nest_reenter_and_exit_in_any_order(two_devices: tuple[str, str]) -> None:
     here, there = Stream(two_devices[0], dedicated=True), Stream(two_devices[1], dedicated=True)
     with here, there, here:

@@ -436,4 +436,9 @@ impl DeviceIndex {
             None => scope_debug::warn_not_open(py, DEVICE_INDEX),
         }
     }
+
+    fn __repr__(&self) -> String {
+        let device = self.device.map_or_else(|| "None".to_owned(), |device| format!("'{device}'"));
+        format!("interlock.accelerator.device_index({device})")
+    }
 }

@@ -173,6 +173,10 @@ impl UseMemPool {
         detach(py, || MemPoolScope::new(pool, device)).into_py_result(py).map(UseMemPool)
     }
 
+    fn __repr__(&self) -> String {
+        format!("interlock.accelerator.use_mem_pool({})", MemPool(self.0.pool().clone()).__repr__())
+    }
+
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         scope_debug::enter(py, self.0.scope(), || OPERATION.into(), || self.0.try_enter())
     }

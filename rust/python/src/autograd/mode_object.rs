@@ -64,16 +64,13 @@ pub(super) fn class(module: &str, name: &str, kind: ModeKind) -> PyResult<HeapTy
         None,
         std::ptr::null_mut(),
     );
-    // SAFETY: the functions are a destructor and a ternaryfunc.
+    // SAFETY: the functions are a destructor, a ternaryfunc and a reprfunc, which `str` falls back to.
     class = unsafe {
         class
             .slot(ffi::Py_tp_dealloc, deallocate as ffi::destructor as *mut c_void)
             .slot(ffi::Py_tp_call, call as ffi::ternaryfunc as *mut c_void)
+            .slot(ffi::Py_tp_repr, represent as ffi::reprfunc as *mut c_void)
     };
-    if kind == ModeKind::SetGradEnabled {
-        // SAFETY: the function is a reprfunc, which `str` falls back to.
-        class = unsafe { class.slot(ffi::Py_tp_repr, represent as ffi::reprfunc as *mut c_void) };
-    }
     Ok(class)
 }
 
@@ -313,8 +310,12 @@ unsafe extern "C" fn represent(object: *mut ffi::PyObject) -> *mut ffi::PyObject
         // SAFETY: a method of these classes, called with one of their objects.
         let (object, context) = unsafe { (Bound::from_borrowed_ptr(py, object), context(object)) };
         let class = object.get_type();
-        let mode = if context.mode() { "True" } else { "False" };
-        let text = format!("{}.{}(mode={mode})", class.module()?, class.qualname()?);
+        let argument = match (context.kind().accepts_mode(), context.mode()) {
+            (false, _) => "",
+            (true, true) => "mode=True",
+            (true, false) => "mode=False",
+        };
+        let text = format!("{}.{}({argument})", class.module()?, class.qualname()?);
         Ok(PyString::new(py, &text).into_any().into_ptr())
     })
 }

@@ -225,6 +225,10 @@ impl FreezeScope {
         if self.0.exit() { Ok(()) } else { scope_debug::warn_not_open(py, "frozen") }
     }
 
+    fn __repr__(&self) -> &'static str {
+        "FreezeScope()"
+    }
+
     /// A copy is a new scope that is not open.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Reduced<'py, Bound<'py, PyTuple>> {
         (slf.get_type(), PyTuple::empty(slf.py()))

@@ -22,7 +22,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> import interlock
 ///     >>> interlock.float32.itemsize, interlock.int64.is_floating_point
 ///     (4, False)
-#[pyclass(frozen, eq, hash, module = "interlock", name = "dtype")]
+#[pyclass(frozen, eq, hash, weakref, module = "interlock", name = "dtype")]
 #[derive(PartialEq, Hash)]
 pub(super) struct DType(pub CoreDType);
 

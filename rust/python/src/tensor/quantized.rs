@@ -25,7 +25,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> import interlock
 ///     >>> interlock.quint8
 ///     interlock.quint8
-#[pyclass(frozen, eq, hash, module = "interlock")]
+#[pyclass(frozen, eq, hash, weakref, module = "interlock")]
 #[derive(PartialEq, Hash)]
 struct QuantizedDType(CoreDType);
 
@@ -60,7 +60,7 @@ impl FromArgument<'_, '_> for CoreDType {
 ///     >>> q = interlock.quantize_per_tensor(interlock.tensor([-1.0, 0.0, 0.26]), 0.1, 10, interlock.quint8)
 ///     >>> q.int_repr()
 ///     tensor([ 0, 10, 13], dtype=interlock.uint8)
-#[pyclass(frozen, module = "interlock")]
+#[pyclass(frozen, weakref, module = "interlock")]
 struct QuantizedTensor(CoreTensor);
 
 #[pymethods]

@@ -104,6 +104,11 @@ impl Tracker {
         decorated(slf.as_any(), function)
     }
 
+    fn __repr__(&self) -> String {
+        let device = self.device.map_or_else(|| "None".to_owned(), |device| format!("'{device}'"));
+        format!("interlock.accelerator.memory.MemoryTracker({device})")
+    }
+
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, tracker) = (slf.py(), slf.get());
         let opened = detach(py, || MemoryTracker::open(tracker.device)).into_py_result(py)?;
