@@ -7,8 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::deferred_drop::DeferredDrop;
-use crate::detach::call_with;
-use crate::hooks::callable;
 
 /// The registered objects, so that they can be released before the interpreter is finalized.
 static REGISTERED: Mutex<Registered> = Mutex::new(Registered { last: 0, all: Vec::new() });
@@ -36,8 +34,7 @@ static OBSERVER: Mutex<Option<DeferredDrop>> = Mutex::new(None);
 pub(crate) fn _observe_registrations<'py>(
     observer: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let what = "_observe_registrations: observer";
-    let new = (!observer.is_none()).then(|| callable(observer, what)).transpose()?;
+    let new = (!observer.is_none()).then(|| DeferredDrop::new(observer.clone()));
     let old = std::mem::replace(&mut *OBSERVER.lock(), new);
     Ok(old.map(|old| old.bind(observer.py()).clone()))
 }
@@ -46,14 +43,15 @@ pub(crate) fn _observe_registrations<'py>(
 pub(crate) fn observed<'py, T>(function: &str, registration: Bound<'py, T>) -> PyResult<Bound<'py, T>> {
     let observer = OBSERVER.lock().as_ref().map(|observer| observer.bind(registration.py()).clone());
     if let Some(observer) = observer {
-        call_with(&observer, (function, registration.as_any()))?;
+        observer.call1((function, registration.as_any()))?;
     }
     Ok(registration)
 }
 
 /// Releases all functions.
 pub(crate) fn forget() {
-    drop(OBSERVER.lock().take());
+    let observer = OBSERVER.lock().take();
+    drop(observer);
     let releases = AT_END.lock().clone();
     releases.into_iter().for_each(|release| release());
     let all = std::mem::take(&mut REGISTERED.lock().all);
