@@ -12,7 +12,11 @@ static OBSERVER: Mutex<Option<DeferredDrop>> = Mutex::new(None);
 
 /// Adds `_observe_registrations` to the module of state.
 pub(crate) fn register(state: &Bound<'_, PyModule>) -> PyResult<()> {
-    at_end(|| drop(OBSERVER.lock().take()));
+    at_end(|| {
+        let observer = OBSERVER.lock().take();
+        // Without the lock, because the destructor of the function may run code of the program.
+        drop(observer);
+    });
     // Not in `__all__`: private.
     state.setattr("_observe_registrations", wrap_pyfunction!(_observe_registrations, state)?)
 }
