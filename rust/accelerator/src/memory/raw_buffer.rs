@@ -42,6 +42,32 @@ impl RawBuffer {
         Ok(RawBuffer { pointer, bytes, device: Device::CPU, owner: None })
     }
 
+    /// Allocates `bytes` zeroed bytes of the CPU. The operating system zeroes the pages of many bytes when they are used.
+    ///
+    /// ```
+    /// use interlock_accelerator::memory::RawBuffer;
+    ///
+    /// let buffer = RawBuffer::zeroed(1 << 30)?;
+    /// // SAFETY: the buffer has the byte.
+    /// assert_eq!(unsafe { buffer.pointer().add(1 << 29).read() }, 0);
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn zeroed(bytes: usize) -> Result<Self> {
+        if bytes < MANY_BYTES {
+            let buffer = Self::new(bytes)?;
+            // SAFETY: the buffer has these bytes, which nothing else refers to.
+            unsafe { buffer.pointer.write_bytes(0, bytes) };
+            return Ok(buffer);
+        }
+        let pages = Pages::new(bytes)?;
+        // SAFETY: the allocation is longer than the bytes by the alignment.
+        let pointer = unsafe { pages.start.add(pages.start.align_offset(Self::ALIGNMENT)) };
+        Ok(RawBuffer { pointer, bytes, device: Device::CPU, owner: Some(Box::new(pages)) })
+    }
+
     fn layout(bytes: usize) -> Option<Layout> {
         // The global allocator does not accept a layout of 0 bytes.
         Layout::from_size_align(bytes.max(1), Self::ALIGNMENT).ok()
@@ -76,6 +102,39 @@ impl RawBuffer {
     }
 }
 
+/// The size from which a C library maps new pages, which are zero, instead of using freed memory again.
+const MANY_BYTES: usize = 1 << 17;
+
+/// An allocation of zeroed pages, in which a buffer begins at an aligned address: an allocator asked for that alignment
+/// would write all bytes.
+struct Pages {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Pages {
+    fn new(bytes: usize) -> Result<Self> {
+        let out_of_memory = || OutOfMemory::error(Device::CPU, bytes);
+        let size = bytes.checked_add(RawBuffer::ALIGNMENT).ok_or_else(out_of_memory)?;
+        let layout = Layout::from_size_align(size, align_of::<usize>()).map_err(|_| out_of_memory())?;
+        // SAFETY: the layout has at least one byte.
+        let start = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
+        Ok(Pages { start, layout })
+    }
+}
+
+// SAFETY: the allocation is an address, which only `drop` uses.
+unsafe impl Send for Pages {}
+// SAFETY: see `Send`.
+unsafe impl Sync for Pages {}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from the global allocator with this layout.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
 // SAFETY: a buffer is an address and an owner that is itself Send and Sync; code that reads and writes
 // through the address follows the rules of the storage built on it.
 unsafe impl Send for RawBuffer {}
@@ -100,6 +159,18 @@ impl fmt::Debug for RawBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeroed_buffer_is_aligned_and_zero() {
+        for bytes in [0, 1, 64, MANY_BYTES - 1, MANY_BYTES, 1 << 22] {
+            let buffer = RawBuffer::zeroed(bytes).unwrap();
+            assert_eq!(buffer.pointer().as_ptr() as usize % RawBuffer::ALIGNMENT, 0);
+            // SAFETY: the buffer has these bytes, which are zeroed.
+            let zeroed = unsafe { std::slice::from_raw_parts(buffer.pointer().as_ptr(), bytes) };
+            assert!(zeroed.iter().all(|byte| *byte == 0));
+        }
+        assert!(RawBuffer::zeroed(usize::MAX).is_err());
+    }
 
     #[test]
     fn raw_buffer_is_aligned_even_without_bytes() {

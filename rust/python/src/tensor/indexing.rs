@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
 use super::call::{maybe_detach, run_op, work_size, work_size_of};
-use super::{ReadTensor, Tensor, fallible_alloc, from_data, scalars};
+use super::{ReadTensor, Tensor, fallible_alloc, from_data, numpy, scalars};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, new_type_error, type_name};
@@ -109,7 +109,7 @@ fn extract_indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
 }
 
 /// Returns whether each item of a list indexes one dimension, as in a tuple: ATen's `treatSequenceAsTuple`. This
-/// applies to lists of up to 31 items that contain a tensor, sequence, slice, None or `...`.
+/// applies to lists of up to 31 items that contain a tensor, an array, a sequence, a slice, None or `...`.
 fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
     const LIMIT: usize = 32;
     if list.len() >= LIMIT {
@@ -121,7 +121,7 @@ fn treat_sequence_as_tuple(list: &Bound<'_, PyList>) -> PyResult<bool> {
             || item.is_instance_of::<PySlice>()
             || item.is_instance_of::<PyEllipsis>()
             || is_sequence(&item)
-            || item.hasattr("__array_interface__")?;
+            || (!item.is_instance_of::<PyInt>() && numpy::is_array(&item)?);
         if is_part {
             return Ok(true);
         }

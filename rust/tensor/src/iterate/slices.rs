@@ -193,8 +193,17 @@ pub(super) fn new_result_of(
 
 /// Returns a new contiguous tensor of zeros.
 pub(crate) fn launch_zeros(op: &'static str, options: TensorOptions, shape: &[usize]) -> Result<Tensor> {
+    if options.placement == Placement::Cpu {
+        return zeros_of_cpu(shape, options.dtype).map_err(|error| error.during(op));
+    }
     let result = (Layout::contiguous(shape), options.dtype);
     new_result_of(op, options.placement, result, [None; 2], &mut Ready::new(|_: &[Span]| Ok(())))
+}
+
+fn zeros_of_cpu(shape: &[usize], dtype: DType) -> Result<Tensor> {
+    check_memory()?;
+    let storage = Storage::zeroed(checked_numel(shape, dtype.size())? * dtype.size())?;
+    Ok(Tensor::new(storage, dtype, Layout::contiguous(shape)))
 }
 
 /// Returns a new contiguous tensor that a kernel computes from two sources. Its memory is zeroed before the kernel

@@ -81,6 +81,11 @@ impl Storage {
         Ok(Self::of(Bytes::new(op, placement, nbytes)?, placement == Placement::Pinned))
     }
 
+    /// Allocates `nbytes` zeroed bytes on the CPU.
+    pub(crate) fn zeroed(nbytes: usize) -> Result<Arc<Self>> {
+        Ok(Self::of(Bytes::Cpu(RawBuffer::zeroed(nbytes)?), false))
+    }
+
     /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
     pub(crate) fn build<T: Element>(count: usize, fill: impl FnOnce(&mut [T])) -> Result<Arc<Self>> {
         let mut fill = Some(fill);

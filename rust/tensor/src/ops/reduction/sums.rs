@@ -178,7 +178,8 @@ impl Tensor {
             let (ones, before, count) =
                 (over.keepdim_shape, signed_sizes(self.shape()), over.count.max(1) as f64);
             builder.set_history(&total, move |_, gradient| {
-                Ok(vec![Some(gradient.div(count)?.reshaped(&ones)?.expand(&before)?)])
+                // As in PyTorch the gradient has memory for each element, so that it can be changed in place.
+                Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?.div(count)?)])
             })?;
         }
         Ok(total)
