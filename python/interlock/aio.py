@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Never, Self, TypeVar, overload
 
 from interlock._core.state import CarriedTask
+from interlock._lazy import list_exports
 from interlock._scope_decorator import wrap_resumable
 
 __all__ = ["Runner", "run", "task_factory"]
@@ -244,3 +245,6 @@ def run(
     _check_awaitable("aio.run: main", main)
     with Runner(debug=debug, loop_factory=loop_factory) as runner:
         return runner.run(main)
+
+
+list_exports(globals())
