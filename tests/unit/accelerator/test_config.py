@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import typing
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,8 +74,8 @@ def test_every_key_has_a_test_value_and_a_field() -> None:
     keys = native.allocator_keys()
     assert [*VALUES, "caching"] == [key["name"] for key in keys]
     fields = dataclasses.fields(AllocatorConfig)
-    assert [(field.name, str(field.type).replace("'", '"'), field.default) for field in fields] == [
-        (key["name"], key["annotation"], key["default"]) for key in keys
+    assert [(field.name, field.type, field.default) for field in fields] == [
+        (key["name"], eval(key["annotation"], vars(typing)), key["default"]) for key in keys
     ]
     assert all(getattr(AllocatorConfig(), key) != value for key, (_, value) in VALUES.items())
 
