@@ -129,6 +129,8 @@ def task_factory(  # type: ignore[misc] # no option of a loop is called `inner`
 
     """
     if coroutine or options:
+        if len(coroutine) != 1:
+            raise TypeError(f"task_factory: coroutine must be one coroutine, got {len(coroutine)} arguments")
         return _FACTORY(inner, *coroutine, **options)
     if inner is None or inner is task_factory:
         return _FACTORY
