@@ -63,7 +63,12 @@ def import_lazily(
         return value
 
     module["__getattr__"] = __getattr__
-    module["__dir__"] = lambda: sorted({*module, *names})
+    list_exports(module)
+
+
+def list_exports(module: dict[str, Any]) -> None:
+    """Let `dir` of a module list its public names, and not those that its source imports."""
+    module["__dir__"] = lambda: sorted({*module["__all__"], *(name for name in module if name[0] == "_")})
 
 
 def _is_interrupted(module: ModuleType) -> bool:

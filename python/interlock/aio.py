@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Never, Self, TypeVar, overload
 
 from interlock._core.state import CarriedTask
+from interlock._lazy import list_exports
 from interlock._scope_decorator import wrap_resumable
 
 __all__ = ["Runner", "run", "task_factory"]
@@ -128,6 +129,8 @@ def task_factory(  # type: ignore[misc] # no option of a loop is called `inner`
 
     """
     if coroutine or options:
+        if len(coroutine) != 1:
+            raise TypeError(f"task_factory: coroutine must be one coroutine, got {len(coroutine)} arguments")
         return _FACTORY(inner, *coroutine, **options)
     if inner is None or inner is task_factory:
         return _FACTORY
@@ -244,3 +247,6 @@ def run(
     _check_awaitable("aio.run: main", main)
     with Runner(debug=debug, loop_factory=loop_factory) as runner:
         return runner.run(main)
+
+
+list_exports(globals())

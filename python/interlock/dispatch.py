@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from interlock._core.dispatch import Call, Considered, Reason, Recording, record
 from interlock._features import HAS_TENSORS, remove_missing
+from interlock._lazy import list_exports
 from interlock._quote import shown
 from interlock.errors import ArgumentError
 
@@ -108,3 +109,4 @@ __all__ = [
 ]
 
 remove_missing(globals())
+list_exports(globals())

@@ -7,6 +7,7 @@ specific one, also from that exception, so that code written for either catches 
 from __future__ import annotations
 
 from interlock._core.accelerator import device as _device
+from interlock._lazy import list_exports
 
 __all__ = [
     "AcceleratorEnvironmentWarning",
@@ -421,3 +422,6 @@ class AttentionKernelWarning(UserWarning):
 
     Change what the message names, or allow another kernel.
     """
+
+
+list_exports(globals())

@@ -9,5 +9,8 @@ one finds it, as `dispatch.explain` shows.
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.tensor import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, rfft
+from interlock._lazy import list_exports
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "rfft"]
+
+list_exports(globals())

@@ -42,6 +42,7 @@ from interlock._core.tensor import (
     svd,
     svdvals,
 )
+from interlock._lazy import list_exports
 from interlock.errors import LinAlgError
 
 __all__ = [
@@ -65,3 +66,5 @@ __all__ = [
     "svd",
     "svdvals",
 ]
+
+list_exports(globals())

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.tensor import Tensor
+from interlock._lazy import list_exports
 
 __all__ = [
     "aminmax",
@@ -204,3 +205,6 @@ class linalg_svd(NamedTuple):
 
     def __repr__(self) -> str:
         return _text(self, self._fields)
+
+
+list_exports(globals())

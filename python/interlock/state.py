@@ -32,6 +32,7 @@ from interlock._core.state import (
     register_carried,
 )
 from interlock._features import attribute_error
+from interlock._lazy import list_exports
 from interlock._quote import shown
 from interlock._scope_decorator import check_plain, decorate
 from interlock.errors import ScopeWarning
@@ -312,3 +313,4 @@ def _warn_unclosed_scopes() -> None:
 
 if TRACED:
     atexit.register(_warn_unclosed_scopes)
+list_exports(globals())

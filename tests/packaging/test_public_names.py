@@ -83,6 +83,15 @@ def functions_of(offered: object) -> Iterator[Callable[..., Any]]:
             yield member
 
 
+def test_modules_that_interlock_exports_list_only_public_names() -> None:
+    modules = [interlock, *(getattr(interlock, name) for name in interlock.__all__)]
+    for module in modules:
+        if isinstance(module, ModuleType) and module is not interlock.backends:
+            assert [name for name in dir(module) if name[0] != "_"] == sorted(
+                name for name in module.__all__ if name[0] != "_"
+            )
+
+
 @EACH
 def test_annotations_of_public_names_can_be_evaluated(module: ModuleType) -> None:
     for name in module.__all__:

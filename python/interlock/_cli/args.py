@@ -10,6 +10,7 @@ from typing import NoReturn
 import interlock
 from interlock._cli import collect
 from interlock._cli.collect import UnknownNameError, UsageError
+from interlock._cli.json_output import document
 from interlock._console import Color
 from interlock._suggest import closest_match
 
@@ -27,6 +28,7 @@ WATCH_USAGE = (
     f"{PROGRAM} watch [--json FILE] [--fail [--allow NAME[=VALUE]]...] script.py ARGS... | -m module ARGS..."
 )
 _COMMON_OPTIONS = ("--json", "--color", "--help")
+WATCH_OPTIONS = ("--json", "--fail", "--allow", "--help")
 _FLAG_OPTIONS = ("--import",)
 """Options that only the report and the commands that show flags accept."""
 _MEMORY_OPTIONS = ("--html", "--diff")
@@ -86,6 +88,8 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
             raise UnknownNameError(message, closest_match(argument.partition("=")[0], _options(command)))
         raise UsageError(f'{command or "report"}: unexpected argument "{argument}"')
     if getattr(parsed, "version", False):
+        if parsed.json:
+            return document(versions={"interlock": interlock.__version__})
         return f"interlock {interlock.__version__}\n"
     if getattr(parsed, "markdown", False) and parsed.json:
         raise UsageError("flags: --markdown must not be given with --json")

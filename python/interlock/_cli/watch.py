@@ -18,10 +18,11 @@ from typing import Any
 
 import interlock
 from interlock import settings
-from interlock._cli.args import PROGRAM, WATCH_USAGE, help_of
-from interlock._cli.collect import UsageError
+from interlock._cli.args import PROGRAM, WATCH_OPTIONS, WATCH_USAGE, help_of
+from interlock._cli.collect import UnknownNameError, UsageError
 from interlock._cli.json_output import document
 from interlock._console import Cell, Layout, Row, Section, Style, Table, print_error, width
+from interlock._suggest import closest_match
 from interlock.settings import Write, _registry
 from interlock.settings._setting import late
 from interlock.settings._writes import plain, shown
@@ -123,7 +124,9 @@ def parse(arguments: Sequence[str]) -> Command | str:
         elif argument == "-m" and not rest:
             raise UsageError(f"watch: -m must be followed by a module; usage: {WATCH_USAGE}")
         elif argument.startswith("-") and argument != "-m":
-            raise UsageError(f'watch has no option "{argument}"; usage: {WATCH_USAGE}')
+            suggestion = closest_match(name, WATCH_OPTIONS)
+            usage = "" if suggestion else f"; usage: {WATCH_USAGE}"
+            raise UnknownNameError(f'watch has no option "{name}"{usage}', suggestion)
         else:
             program = argument
     if program is None:
@@ -156,13 +159,10 @@ def run(command: Command, failed: int, changed: int) -> int:
 
     """
     if command.json is not None:
-        try:
-            Path(command.json).write_text("", encoding="utf-8")
-        except OSError as error:
-            print_error(f'{PROGRAM}: cannot write "{command.json}": {error.strerror}')
-            return failed
         json_file = os.path.abspath(command.json)
-    recorder, process = _Recorder(), os.getpid()
+        if not _is_written(json_file, "", command.json):
+            return failed
+    recorder, process, is_written = _Recorder(), os.getpid(), True
     with settings.enable(), settings.watch(recorder.add):
         has_run = True
         try:
@@ -177,14 +177,26 @@ def run(command: Command, failed: int, changed: int) -> int:
         changes, values = recorder.changes(command.allowed), _changed_values(command.allowed)
     if command.json is not None:
         text = document(changes=changes, settings=values, status=status)
-        Path(json_file).write_text(text, encoding="utf-8")
+        is_written = _is_written(json_file, text, command.json)
     if has_run:
         sections = [*_sections(changes, values), *_unused(command.allowed, changes, values)]
         _print(Layout(width()).text(sections))
     if end is not None:
         end()
+    if not is_written and status == 0:
+        return failed
     is_accepted = all(each.allowed for each in _effects(changes, values))
     return changed if status == 0 and command.fail and not is_accepted else status
+
+
+def _is_written(file: str, text: str, name: str) -> bool:
+    """Write a file, or print the error for the file that the command line names so."""
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        print_error(f'{PROGRAM}: cannot write "{name}": {error.strerror}')
+        return False
+    return True
 
 
 def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:

@@ -40,7 +40,7 @@ from interlock._core.accelerator import (
     use_mem_pool,
 )
 from interlock._features import HAS_TENSORS, remove_missing
-from interlock._lazy import set_home
+from interlock._lazy import list_exports, set_home
 from interlock.accelerator import memory
 from interlock.accelerator._declared_uses import declare_uses
 from interlock.accelerator._device import (
@@ -112,3 +112,4 @@ if os.environ.get("INTERLOCK_DETECT_RACES"):
     start_from_environment()
     del start_from_environment
 remove_missing(globals())
+list_exports(globals())

@@ -16,6 +16,7 @@ from interlock._core.autograd import (
     on_change,
 )
 from interlock._features import HAS_TENSORS, remove_missing
+from interlock._lazy import list_exports
 from interlock.autograd import anomaly_mode, grad_mode
 from interlock.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from interlock.autograd.grad_mode import (
@@ -65,3 +66,4 @@ __all__ = [
 ]
 
 remove_missing(globals())
+list_exports(globals())

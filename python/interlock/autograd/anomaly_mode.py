@@ -47,7 +47,11 @@ class set_detect_anomaly:
         mode = as_bool("set_detect_anomaly: mode", mode)
         check_nan = as_bool("set_detect_anomaly: check_nan", check_nan)
         self.prev, self.prev_check_nan = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
+        self._mode, self._check_nan = mode, check_nan
         self._modes = (_anomaly_mode(mode), _anomaly_check_nan(check_nan))
+
+    def __repr__(self) -> str:
+        return f"set_detect_anomaly(mode={self._mode}, check_nan={self._check_nan})"
 
     def __enter__(self) -> None:
         for mode in self._modes:
@@ -82,6 +86,9 @@ class detect_anomaly:
         self.check_nan = as_bool("detect_anomaly: check_nan", check_nan)
         # The object can be entered again while it is open.
         self._entered: list[set_detect_anomaly] = []
+
+    def __repr__(self) -> str:
+        return f"detect_anomaly(check_nan={self.check_nan})"
 
     def __enter__(self) -> None:
         entered = set_detect_anomaly(True, self.check_nan)

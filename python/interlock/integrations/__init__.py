@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interlock._lazy import list_exports
+
 if TYPE_CHECKING:
     from interlock.integrations import asgi as asgi, torch as torch
     from interlock.integrations._portable import Portable as Portable, portable as portable
@@ -36,3 +38,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+list_exports(globals())

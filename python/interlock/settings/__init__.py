@@ -6,7 +6,7 @@ process stays one: its value is the same for all threads, and a scope can only h
 
 from __future__ import annotations
 
-from interlock._lazy import set_home
+from interlock._lazy import list_exports, set_home
 from interlock.settings._explain import Explanation, explain, names, writes
 from interlock.settings._libraries import Enabled, disable, enable, register
 from interlock.settings._override import override, pin
@@ -43,3 +43,4 @@ set_home(
     *(Difference, Enabled, Explanation, Extent, Setting, Snapshot, Unreadable, Watch, Write),
     *(override, pin),
 )
+list_exports(globals())

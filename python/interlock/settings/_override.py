@@ -98,6 +98,9 @@ class override:
         self._open: list[Scope] = []
         self._decorated: Callable[..., Any] | None = None
 
+    def __repr__(self) -> str:
+        return f"{self._kind}({_texts(self._values)})"
+
     def _scope(self) -> Scope:
         return Scope("override", _checked("override", self._values), self._caller())
 
@@ -263,6 +266,11 @@ def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None
         loop.call_soon_threadsafe(wake)
 
 
+def _texts(values: Mapping[str, Any]) -> str:
+    """Return the values of settings, in the form in which a `FlagScope` shows those of flags."""
+    return ", ".join(f"{name}={shown(value)}" for name, value in values.items())
+
+
 def _conflict(scope: Scope, name: str, other: Scope, why: str = "") -> SettingConflictError:
     wanted = f"; {shown(scope.values[name])} is requested" if name in scope.values else "; it would change"
     return SettingConflictError(
@@ -327,6 +335,9 @@ class pin:
             name, scopes = next(iter(blocking.items()))
             raise _conflict(self._scope, name, scopes[0])
         report(writes)
+
+    def __repr__(self) -> str:
+        return f"pin({_texts(self._scope.values)})"
 
     def release(self) -> None:
         """Release the settings and restore the previous values.

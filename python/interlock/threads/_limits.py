@@ -218,6 +218,10 @@ class limits(override):
         self._on_refusal: _OnRefusal = on_refusal
         self.refused = ()
 
+    def __repr__(self) -> str:
+        pools = "" if self._pools is None else f", pools={shown(list(self._pools))}"
+        return f"limits({self._size}{pools})"
+
     def _scope(self) -> Scope:
         self._wanted = _wanted("limits", self._size, self._pools, starting=False)
         _refuse_fixed("limits", self._on_refusal, self._wanted)

@@ -320,6 +320,8 @@ def test_errors_of_wrong_calls_name_the_argument() -> None:
     with pytest.raises(TypeError, match="coroutine, got int"):
         loop.create_task(3)  # type: ignore[arg-type]  # noqa: RUF006 - it creates none
     loop.close()
+    with pytest.raises(TypeError, match="task_factory: coroutine must be one coroutine, got 0 arguments"):
+        aio.task_factory(loop, name="named")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="None, got int"):
         aio.task_factory(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"aio\.run: main must be a coroutine .*, got int"):

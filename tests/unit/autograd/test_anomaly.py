@@ -181,3 +181,9 @@ def test_arguments_must_be_bools() -> None:
     with pytest.raises(TypeError, match="set_detect_anomaly: check_nan must be a bool, got None"):
         set_detect_anomaly(True, None)  # type: ignore[arg-type]
     assert modes() == (False, True)
+
+
+def test_text_of_a_scope_has_its_arguments() -> None:
+    assert repr(interlock.autograd.detect_anomaly(check_nan=False)) == "detect_anomaly(check_nan=False)"
+    scope = interlock.autograd.set_detect_anomaly(False)
+    assert repr(scope) == "set_detect_anomaly(mode=False, check_nan=True)"

@@ -93,6 +93,7 @@ def test_help_lists_the_commands() -> None:
 
 def test_version_is_printed_alone() -> None:
     assert text("--version") == text("-V") == f"interlock {__version__}\n"
+    assert json.loads(text("--version", "--json")) == {"format": 1, "versions": {"interlock": __version__}}
 
 
 def test_entries_of_a_document_have_the_same_keys() -> None:

@@ -227,7 +227,9 @@ def test_allowed_changes_are_reported_as_such(tmp_path: Path) -> None:
     ("arguments", "text"),
     [
         ([], "watch: a script or -m module is missing; usage: python -m interlock watch [--json FILE]"),
-        (["--jsn", "x"], 'watch has no option "--jsn"'),
+        (["--jsn", "x"], 'watch has no option "--jsn"; did you mean "--json"?'),
+        (["--alow=x", "y"], 'watch has no option "--alow"; did you mean "--allow"?'),
+        (["--zzz"], 'watch has no option "--zzz"; usage: '),
         (["--json"], "watch: --json must be followed by a file"),
         (["-m"], "watch: -m must be followed by a module"),
         (["--fail", "--allow"], "watch: --allow must be followed by NAME or NAME=VALUE; usage: "),
@@ -249,6 +251,18 @@ def test_file_that_cannot_be_written_is_reported_before_the_program_runs(tmp_pat
     done = watch(tmp_path, "--json", str(tmp_path / "missing" / "file"), WATCHED, "thread")
     assert (done.code, done.stdout) == (1, "")
     assert "cannot write" in done.stderr
+
+
+def test_file_that_cannot_be_written_at_the_end_is_reported(tmp_path: Path) -> None:
+    script = tmp_path / "removes.py"
+    script.write_text("import shutil, sys\nshutil.rmtree(sys.argv[1])\nsys.exit(int(sys.argv[2]))")
+    for status, code in ((0, 1), (7, 7)):
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        done = watch(tmp_path, "--json", str(folder / "file"), str(script), str(folder), str(status))
+        assert done.code == code, done.stderr
+        assert "cannot write" in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_help_describes_the_options(tmp_path: Path) -> None:

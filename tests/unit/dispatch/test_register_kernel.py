@@ -122,6 +122,7 @@ def test_condition_receives_the_call_and_gives_reasons() -> None:
     [
         (lambda call: 1 / 0, "its condition raised ZeroDivisionError: division by zero"),
         (lambda call: 3, "its condition raised TypeError: the result must be a bool, a str or None, got int"),
+        (lambda call: " ", "its condition returned an empty text"),
         (lambda: True, "its condition raised TypeError: "),
     ],
 )

@@ -30,6 +30,7 @@ def levels(value: int, **options: object) -> settings.override:
 def test_scope_sets_and_puts_back(library: Library) -> None:
     with levels(2) as scope:
         assert isinstance(scope, settings.override)
+        assert repr(scope) == "override(mylib.level=2)"
         assert library.values["level"] == 2
     assert library.values["level"] == 1
     enter, leave = settings.explain(LEVEL).writes[-2:]

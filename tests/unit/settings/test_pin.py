@@ -35,6 +35,7 @@ def test_write_of_a_pinned_setting_is_refused_with_both_lines(library: Library) 
 
 def test_pin_as_a_plain_call_ends_with_release(library: Library) -> None:
     pin = settings.pin({LEVEL: 2})
+    assert repr(pin) == "pin(mylib.level=2)"
     with pytest.raises(SettingPinnedError):
         library.set_level(3)
     pin.release()

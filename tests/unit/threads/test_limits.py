@@ -57,6 +57,8 @@ def test_limits_sets_every_pool_and_puts_it_back() -> None:
     with threads.limits(3, on_refusal="raise") as scope:
         assert set(sizes().values()) == {3}
         assert (interlock.get_num_threads(), scope.refused) == (3, ())
+        assert repr(scope) == "limits(3)"
+        assert repr(threads.limits(1, pools=["torch"], on_refusal="ignore")) == "limits(1, pools=['torch'])"
         with threads.limits(1):
             assert set(sizes().values()) == {1}
         assert set(sizes().values()) == {3}

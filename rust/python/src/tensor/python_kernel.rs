@@ -398,7 +398,9 @@ fn verdict(given: &Bound<'_, PyAny>) -> PyResult<std::result::Result<(), Reason>
         return Ok(if accepts { Ok(()) } else { refused() });
     }
     if let Ok(reason) = given.cast::<PyString>() {
-        return Ok(Err(Reason::from(one_line(&reason.to_string_lossy()).into_owned())));
+        let reason = reason.to_string_lossy();
+        let shown = if reason.trim().is_empty() { "its condition returned an empty text" } else { &reason };
+        return Ok(Err(Reason::from(one_line(shown).into_owned())));
     }
     if given.is_none() {
         return Ok(Ok(()));
