@@ -404,7 +404,9 @@ class dtype:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> str: ...
 
-_DType: TypeAlias = dtype
+_dtype: TypeAlias = dtype
+# float is float64, int is int64.
+_DType: TypeAlias = dtype | type[builtins.float] | type[builtins.int] | type[builtins.bool]
 
 @final
 class layout:
@@ -584,7 +586,7 @@ class finfo:
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[type, tuple[_DType]]: ...
+    def __reduce__(self) -> tuple[type, tuple[_dtype]]: ...
 
 @final
 class iinfo:
@@ -617,7 +619,7 @@ class iinfo:
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __ne__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[type, tuple[_DType]]: ...
+    def __reduce__(self) -> tuple[type, tuple[_dtype]]: ...
 
 strided: layout
 contiguous_format: memory_format
@@ -763,7 +765,7 @@ def _record_function(
     non_differentiable: tuple[Tensor, ...],
     saved: tuple[Tensor | None, ...],
     materialize_grads: builtins.bool,
-    grad_dtypes: tuple[_DType | None, ...] | None,
+    grad_dtypes: tuple[_dtype | None, ...] | None,
 ) -> tuple[Tensor, ...]: ...
 def _input_grad_buffers() -> tuple[Tensor | None, ...]: ...
 def _storage_version(tensor: Tensor) -> tuple[builtins.int, builtins.int] | None: ...
@@ -974,7 +976,7 @@ class Tensor:
     def shape(self) -> tuple[builtins.int, ...]:
         """The sizes of the dimensions."""
     @property
-    def dtype(self) -> _DType:
+    def dtype(self) -> _dtype:
         """The element type."""
     @property
     def device(self) -> _DeviceObject:
@@ -5712,7 +5714,7 @@ def set_printoptions(
         >>> interlock.set_printoptions(profile="default")
     """
 
-def get_default_dtype() -> _DType:
+def get_default_dtype() -> _dtype:
     """Return the dtype of new floating-point tensors, which is `interlock.float32`.
 
     Example:
@@ -10951,7 +10953,7 @@ def prod(
         (tensor(24), tensor([3, 8]))
     """
 
-def promote_types(type1: _DType, type2: _DType) -> _DType:
+def promote_types(type1: _DType, type2: _DType) -> _dtype:
     """Return the narrowest dtype that holds the values of both.
 
     Args:
@@ -11532,7 +11534,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _MemoryFor
         tensor([1, 2, 3])
     """
 
-def result_type(tensor: Tensor | _Number, other: Tensor | _Number) -> _DType:
+def result_type(tensor: Tensor | _Number, other: Tensor | _Number) -> _dtype:
     """Return the dtype of the result of an operation on two operands.
 
     Args:

@@ -227,3 +227,30 @@ def test_tensor_of_arrays_and_scalars_in_lists(data: Any, expected: Any) -> None
 def test_tensor_of_arrays_of_different_shapes_names_the_depth(data: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         interlock.tensor(data)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [np.int64(0), np.int64(1)],
+        [0, np.int32(1)],
+        [np.int8(0), np.int8(-2)],
+        [np.uint8(0), np.int8(1)],
+        list(np.flatnonzero([1, 1, 0])),
+        [np.True_, np.True_, np.False_],
+    ],
+    ids=repr,
+)
+def test_list_of_numpy_numbers_is_an_index_of_one_dimension(rows: list[Any]) -> None:
+    x = interlock.arange(12).reshape(3, 4)
+    expected = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(x[rows].numpy(), expected[rows])
+    x[rows] = 7
+    expected[rows] = 7
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_list_of_numpy_arrays_is_a_tuple_of_indices() -> None:
+    x = interlock.arange(12).reshape(3, 4)
+    assert x[[np.array(2), np.array(1)]].item() == 9
+    assert x[[np.array([0, 1]), np.array([1, 0])]].tolist() == [1, 4]

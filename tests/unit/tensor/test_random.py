@@ -334,6 +334,17 @@ def mean(x: Tensor) -> float:
     return float(x.double().mean().item())
 
 
+@pytest.mark.parametrize("name", ["rand", "randn"])
+def test_numbers_of_neighbouring_seeds_are_independent(name: str) -> None:
+    def drawn(seed: int) -> Any:
+        interlock.manual_seed(seed)
+        return getattr(interlock, name)(4000).numpy()
+
+    found = np.corrcoef([drawn(seed) for seed in range(16)])
+    # Five standard deviations.
+    assert np.abs(found - np.eye(16)).max() < 5 / 4000**0.5
+
+
 def test_numbers_have_the_documented_distributions() -> None:
     interlock.manual_seed(1)
     x = interlock.empty(COUNT)

@@ -13,7 +13,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
 
-use super::dtype::DType;
+use super::dtype;
 use super::operation::{ArgumentName, FromArgument};
 use super::{ReadTensor, Tensor, fallible_alloc, numpy};
 use crate::accelerator;
@@ -276,10 +276,7 @@ pub(super) fn extract_dtype(op: &str, given: OptionalArg<'_, '_>) -> PyResult<Op
 
 /// Extracts the dtype of `op`.
 pub(super) fn extract_required_dtype(op: &str, given: Arg<'_, '_>) -> PyResult<CoreDType> {
-    match given.cast::<DType>() {
-        Ok(dtype) => Ok(dtype.get().0),
-        Err(_) => Err(new_type_error(&format!("{op}: dtype"), CoreDType::WANTED, given)),
-    }
+    dtype::from_object(given).ok_or_else(|| new_type_error(&format!("{op}: dtype"), CoreDType::WANTED, given))
 }
 
 /// Extracts the placement of a new tensor of `op`, or returns `default` if no device is passed.

@@ -2,6 +2,7 @@
 
 use interlock_tensor::DType as CoreDType;
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 
 /// The dtypes as errors list them.
 pub(super) const NAMES: &str =
@@ -53,6 +54,22 @@ impl DType {
     /// Return the name of the object in `interlock`, by which pickle finds it.
     fn __reduce__(&self) -> &'static str {
         self.0.name()
+    }
+}
+
+/// Returns the dtype that an object stands for: a dtype, or Python's `float`, `int` or `bool`, whose numbers have it.
+pub(super) fn from_object(given: &Bound<'_, PyAny>) -> Option<CoreDType> {
+    if let Ok(dtype) = given.cast::<DType>() {
+        return Some(dtype.get().0);
+    }
+    let is_class = |class: Bound<'_, PyType>| given.is(&class);
+    let py = given.py();
+    if is_class(py.get_type::<PyFloat>()) {
+        Some(CoreDType::Float64)
+    } else if is_class(py.get_type::<PyInt>()) {
+        Some(CoreDType::Int64)
+    } else {
+        is_class(py.get_type::<PyBool>()).then_some(CoreDType::Bool)
     }
 }
 

@@ -54,8 +54,9 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
     }
     if is_sequence(index) || index.hasattr("__array_interface__")? {
         let tensor = from_data::from_data("index", index, None)?;
-        // An empty sequence is one of indices, not of floating-point numbers.
-        let tensor = if tensor.numel() == 0 {
+        // An empty sequence is one of indices, not of floating-point numbers, and small integers of NumPy are indices.
+        let is_small = matches!(tensor.dtype(), CoreDType::Int8 | CoreDType::Int16) && is_sequence(index);
+        let tensor = if tensor.numel() == 0 || is_small {
             tensor.cast(CoreDType::Int64).into_py_result(index.py())?
         } else {
             tensor

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
 use super::args::{extract_dtype, placement};
-use super::dtype::{DType, NAMES};
+use super::dtype::{self, NAMES};
 use super::formats::Format;
 use super::operation::{ArgumentName, Call, compute_or_self, defaulted};
 use super::ops::least_size;
@@ -66,8 +66,8 @@ impl Tensor {
         for argument in args.iter().take(names) {
             if let Ok(other) = argument.cast::<Tensor>() {
                 options = other.core().options();
-            } else if let Ok(dtype) = argument.cast::<DType>() {
-                options.dtype = dtype.get().0;
+            } else if let Some(dtype) = dtype::from_object(&argument) {
+                options.dtype = dtype;
             } else if !argument.is_none() {
                 check_not_dtype(&argument)?;
                 options.placement = placement(py, "to", Some(&argument), false, options.placement)?;

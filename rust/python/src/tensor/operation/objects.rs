@@ -10,7 +10,7 @@ use super::argument::{ArgumentName, FromArgument, Held};
 use super::{Arg, joined};
 use crate::accelerator::parse;
 use crate::switches::try_bool;
-use crate::tensor::dtype::{DType as PyDType, NAMES};
+use crate::tensor::dtype::{self, NAMES};
 use crate::tensor::{ReadTensor, Tensor, TensorRef};
 
 impl Held for TensorRef<'_> {
@@ -52,7 +52,7 @@ impl FromArgument<'_, '_> for DType {
     const WANTED: &'static str = joined!("interlock.", NAMES);
 
     fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        Ok(given.cast::<PyDType>().ok().map(|dtype| dtype.get().0))
+        Ok(dtype::from_object(given))
     }
 }
 

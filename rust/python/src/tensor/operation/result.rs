@@ -69,7 +69,7 @@ impl IntoPython for bool {
 }
 
 impl IntoPython for DType {
-    const ANNOTATION: &'static str = "_DType";
+    const ANNOTATION: &'static str = "_dtype";
 
     fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
         dtype::object(py, self)
