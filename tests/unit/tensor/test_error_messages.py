@@ -108,7 +108,7 @@ SOURCES = [
     "zeros([1] * 65)",
     'ones(2, requires_grad="yes")',
     "ones(2, pin_memory=1)",
-    "ones(2, dtype=int)",
+    "ones(2, dtype=complex)",
     "ones_like([1])",
     "full((2,), 1e300, dtype=float32)",
     "full((2,), None)",

@@ -14,7 +14,7 @@ use crate::{Error, Result, Tensor};
 
 /// The size of a new result, in bytes, from which on the thread is detached from the interpreter while it is computed, or a
 /// chunk of it.
-const LONG_RESULT: usize = 32 << 10;
+pub(super) const LONG_RESULT: usize = 32 << 10;
 
 /// The storage that work writes.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use interlock::accelerator::check_interrupts;
 
-use super::launch::{Launch, QueuedWork, Target};
+use super::launch::{LONG_RESULT, Launch, QueuedWork, Target};
 use crate::dtype::Bool8;
 use crate::layout::{Layout, checked_ndim, checked_numel};
 use crate::storage::fallible_alloc::check_memory;
@@ -202,7 +202,8 @@ pub(crate) fn launch_zeros(op: &'static str, options: TensorOptions, shape: &[us
 
 fn zeros_of_cpu(shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_memory()?;
-    let storage = Storage::zeroed(checked_numel(shape, dtype.size())? * dtype.size())?;
+    let bytes = checked_numel(shape, dtype.size())? * dtype.size();
+    let storage = Storage::zeroed(bytes, bytes >= LONG_RESULT)?;
     Ok(Tensor::new(storage, dtype, Layout::contiguous(shape)))
 }
 

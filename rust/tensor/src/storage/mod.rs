@@ -81,9 +81,10 @@ impl Storage {
         Ok(Self::of(Bytes::new(op, placement, nbytes)?, placement == Placement::Pinned))
     }
 
-    /// Allocates `nbytes` zeroed bytes on the CPU.
-    pub(crate) fn zeroed(nbytes: usize) -> Result<Arc<Self>> {
-        Ok(Self::of(Bytes::Cpu(RawBuffer::zeroed(nbytes)?), false))
+    /// Allocates `nbytes` zeroed bytes on the CPU. The thread is detached from the interpreter meanwhile if this `is_long`.
+    pub(crate) fn zeroed(nbytes: usize, is_long: bool) -> Result<Arc<Self>> {
+        let buffer = with_locks(&mut [], is_long, || RawBuffer::zeroed(nbytes))?;
+        Ok(Self::of(Bytes::Cpu(buffer), false))
     }
 
     /// Allocates `count` zeroed elements on the CPU, which `fill` then writes.
