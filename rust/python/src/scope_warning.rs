@@ -6,13 +6,17 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::detach::call_with_keywords;
+use crate::shutdown::is_finalizing;
 
 /// For each file the dict in which `warnings` records what it has shown, so that a warning is shown once for each line. The
 /// module of the file, which has such a dict, may not be known.
 static REGISTRIES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
-/// Warns at a line of the program.
+/// Warns at a line of the program. While the interpreter is finalized nothing can be imported, so there is no warning.
 pub(crate) fn warn(py: Python<'_>, message: &str, at: &SourceLocation) -> PyResult<()> {
+    if is_finalizing() == Some(true) {
+        return Ok(());
+    }
     let class = py.import("interlock.errors")?.getattr("ScopeWarning")?;
     let (file, line) = file_and_line(at);
     let warn = py.import("warnings")?.getattr("warn_explicit")?;

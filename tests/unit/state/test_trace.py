@@ -8,7 +8,7 @@ import re
 import interlock
 import pytest
 
-from tests.helpers.subprocess import eval_program, eval_python, marked_lines, run_program
+from tests.helpers.subprocess import eval_program, eval_python, marked_lines, run_program, run_python
 
 TRACED = {"INTERLOCK_DEBUG": "1"}
 LINE = re.compile(r"\S+/trace\.py:\d+")
@@ -163,6 +163,23 @@ def test_scope_open_at_process_exit_warns() -> None:
     done = run_program(f"state.trace.{name}", env=TRACED)
     assert done.code == 0
     assert done.stderr.count(f"{place_of('entered', name)}: ScopeWarning: ") == 2
+
+
+def test_exit_of_a_scope_at_the_end_of_the_process_does_not_warn() -> None:
+    # Of the main module, whose names end first; the list of a built-in module ends when nothing can be imported.
+    source = """
+        import builtins
+        from interlock import no_grad
+        def suspended():
+            with no_grad():
+                with no_grad():
+                    yield
+        first, second = suspended(), suspended()
+        next(first), next(second)
+        builtins.kept = [first, second]
+    """
+    done = run_python(source, env=TRACED)
+    assert (done.code, "Exception ignored" in done.stderr) == (0, False), done.stderr
 
 
 def test_scopes_of_an_ended_context_are_not_open() -> None:
