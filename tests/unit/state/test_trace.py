@@ -166,7 +166,7 @@ def test_scope_open_at_process_exit_warns() -> None:
 
 
 def test_exit_of_a_scope_at_the_end_of_the_process_does_not_warn() -> None:
-    # Of the main module, whose names end first; the list of a built-in module ends when nothing can be imported.
+    # The list in a built-in module ends when nothing can be imported any more.
     source = """
         import builtins
         from interlock import no_grad
