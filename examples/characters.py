@@ -84,11 +84,12 @@ class Block:
     def attention(self, x: Tensor) -> Tensor:
         """Return the attention of each position to itself and those before it."""
         batch, length, _ = x.shape
-        heads = [
+        queries, keys, values = (
             part.reshape(batch, length, HEADS, SIZE // HEADS).transpose(1, 2)
             for part in self.projection(x).chunk(3, -1)
-        ]
-        joined = functional.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2)
+        )
+        mixed = functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+        joined = mixed.transpose(1, 2)
         return self.output(joined.reshape(batch, length, SIZE))
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -105,7 +106,7 @@ class Transformer:
         self.positions = (interlock.randn(LENGTH, SIZE) * 0.1).requires_grad_()
         self.blocks = [Block() for _ in range(BLOCKS)]
         self.norm, self.scores = Norm(), Linear(SIZE, characters)
-        layers = (*self.blocks, self.norm, self.scores)
+        layers: tuple[Block | Norm | Linear, ...] = (*self.blocks, self.norm, self.scores)
         self.parameters = [self.tokens, self.positions]
         self.parameters += [parameter for layer in layers for parameter in layer.parameters]
 

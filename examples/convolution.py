@@ -7,6 +7,7 @@ the flags of cuDNN change the digits of the scores there.
 from __future__ import annotations
 
 import argparse
+import math
 import random
 
 import interlock
@@ -26,7 +27,7 @@ class Network:
     def __init__(self) -> None:
         # Filters, input channels of a group, rows, columns. The second layer has a group for each channel.
         shapes = ((FILTERS, 1, 3, 3), (2 * FILTERS, 1, 3, 3), (2 * FILTERS, 2 * FILTERS, 3, 3))
-        weights = [interlock.randn(*shape) * (2.0 / (shape[1] * 9)) ** 0.5 for shape in shapes]
+        weights = [interlock.randn(*shape) * math.sqrt(2.0 / (shape[1] * 9)) for shape in shapes]
         features = 2 * FILTERS * (SIDE // 4) ** 2
         weights.append(interlock.randn(CLASSES, features) / features**0.5)
         self.weights = [weight.requires_grad_() for weight in weights]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import math
 import random
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class Classifier:
     """Two linear layers with a ReLU between them."""
 
     def __init__(self, dtype: interlock.dtype = interlock.float32) -> None:
-        spread = (2.0 / PIXELS) ** 0.5
+        spread = math.sqrt(2.0 / PIXELS)
         weights = interlock.randn(PIXELS, HIDDEN) * spread, interlock.randn(HIDDEN, CLASSES) * spread
         self.parameters = [
             weights[0].to(dtype).requires_grad_(),

@@ -274,8 +274,8 @@ Functions are in `interlock`, or in the module that the title of a section names
 
 The arguments `dim` and `keepdim` have second names, those of NumPy: `axis` and `keepdims`. The operations
 are those that small networks and tests of flags and modes need: no pooling, no optimizers, few layers.
-[Tensors](tensors.md) explains devices, streams and gradients, and [`interlock`](reference/interlock.md)
-documents the arguments.""".splitlines()
+[Tensors](tensors.md) explains devices, streams and gradients; docstrings document the
+arguments.""".splitlines()
     for title, runs in sections.items():
         yield ""
         yield f"## {title}"
@@ -549,8 +549,8 @@ def compatibility() -> Iterator[str]:
     yield from table(("name", "reason"), ((f"`torch.{name}`", reason) for name, reason in absent.items()))
     yield from """
 The operations of `torch`, `torch.nn` and `torch.utils` exist in part:
-[Tensor operations](tensor_operations.md) and [`interlock.nn.functional`](reference/functional.md) list what
-exists, and the [roadmap](roadmap.md) what is planned.""".splitlines()
+[Tensor operations](tensor_operations.md) lists what exists, also in `interlock.nn.functional`,
+and the [roadmap](roadmap.md) what is planned.""".splitlines()
 
 
 def by_module(names: set[str]) -> Iterator[str]:

@@ -39,7 +39,7 @@ LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 DOCS_PYTHON = str(ROOT / ".venv-docs" / "bin" / "python")
-TYPED_TESTS = ["benchmarks", "tests/conformance/api", "tests/fuzz", "tests/hardware"]
+TYPED_TESTS = ["benchmarks", "examples", "tests/conformance/api", "tests/fuzz", "tests/hardware"]
 STUBTEST_ALLOWLIST = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
 # Exact versions: a new release of a checker must not break a tested commit.
 CRATE_TOOLS = ["cargo-deny@0.20.2", "cargo-semver-checks@0.51.0"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
+from interlock._lazy import set_home
 from interlock._quote import shown
 from interlock._scope_decorator import check_plain
 from interlock.state import capture
@@ -91,4 +92,4 @@ def _wrong_type(argument: str, allowed: str, given: object) -> TypeError:
     return TypeError(f"Executor: {argument} must be {allowed}, got {type(given).__name__}")
 
 
-Executor.__module__ = "interlock.state"
+set_home("interlock.state", Executor)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+from typing import Any, Final, Self, TypedDict, cast
 
+from interlock._core.accelerator import FaultInjector
 from interlock._quote import open_file, shown
 from interlock._suggest import closest_match
 from interlock.errors import ArgumentError
-
-if TYPE_CHECKING:
-    import os
-    from typing import Self
-
-    from interlock._core.accelerator import FaultInjector
 
 _VERSION: Final = 1
 _NUMBER = (int, float)

@@ -1,4 +1,4 @@
-"""Imports of modules at their first use, which a fork does not interrupt."""
+"""Names of public modules: imports at their first use, which forks do not interrupt, and homes of types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from _thread import get_ident
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 from interlock._features import attribute_error
 
@@ -69,6 +69,24 @@ def import_lazily(
 def _is_interrupted(module: ModuleType) -> bool:
     """Return whether this thread imports the module: another thread would have waited for the import."""
     return getattr(module.__spec__, "_initializing", False)
+
+
+def set_home(module: str, *types: type) -> None:
+    """Give types the name of the public module that exports them.
+
+    `typing.get_type_hints` evaluates the annotations of a type in the module that it names. That module lacks
+    the names which the annotations use, so they are evaluated before.
+
+    Args:
+        module: The name of the public module.
+        types: The types, which another module defines.
+
+    """
+    for each in types:
+        each.__annotations__ = hints = get_type_hints(each, include_extras=True)
+        for field in getattr(each, "__dataclass_fields__", {}).values():
+            field.type = hints[field.name]
+        each.__module__ = module
 
 
 def _wait_for_other_threads() -> None:

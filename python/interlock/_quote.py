@@ -1,12 +1,14 @@
-"""Quotes values of the caller in error messages: on one line, and bounded in length."""
+"""Messages: values of the caller on one line and bounded in length, and warnings at a line of the program."""
 
 from __future__ import annotations
 
 import enum
 import os
+import sys
+import warnings
 from typing import IO, Any, Never
 
-__all__ = ["QuotingEnum", "open_file", "path_of", "printable", "quoted", "shown"]
+__all__ = ["QuotingEnum", "open_file", "path_of", "printable", "quoted", "shown", "warn_program"]
 
 # As many characters of an argument as the messages of the extension module repeat.
 _LONGEST = 100
@@ -75,3 +77,21 @@ class QuotingEnum(enum.Enum):
     def _missing_(cls, value: object) -> Never:
         known = ", ".join(repr(member.value) for member in cls)
         raise ValueError(f"{cls.__name__}: value must be one of {known}, got {shown(value)}")
+
+
+def warn_program(message: str, category: type[Warning]) -> None:
+    """Issue a warning at the innermost line of the program, which may only import interlock or a library."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_globals.get("__name__", "").partition(".")[0] in ("interlock", "importlib")
+        or frame.f_code.co_filename.startswith("<frozen importlib")
+    ):
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        frame.f_globals.get("__name__"),
+        frame.f_globals.setdefault("__warningregistry__", {}),
+    )

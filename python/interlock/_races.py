@@ -6,13 +6,12 @@ import atexit
 import os
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
-from interlock._quote import shown
+from interlock._quote import shown, warn_program
 from interlock.errors import FlagEnvironmentWarning
 
 _SETTLE_SECONDS = 5.0
@@ -163,8 +162,8 @@ def start_from_environment() -> None:
     """Detect races until the process exits, if the environment variable asks for it, and print them then."""
     value = os.environ.get(_VARIABLE, "")
     if value not in _ALLOWED:
-        message = f"{_VARIABLE} must be 0, 1 or poison, got {shown(value)}; it is ignored"
-        warnings.warn(message, FlagEnvironmentWarning, stacklevel=2)
+        message = f"{_VARIABLE} is ignored: it must be 0, 1 or poison, got {shown(value)}"
+        warn_program(message, FlagEnvironmentWarning)
         return
     if value in ("", "0"):
         return

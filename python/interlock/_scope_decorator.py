@@ -33,7 +33,7 @@ def decorate(scope: Scope, function: _Function) -> _Function:
     construction is wrapped, with a `FutureWarning`.
 
     Raises:
-        TypeError: `function` is not callable.
+        TypeError: `function` is not callable, or a class whose attributes cannot be set.
 
     """
     if isinstance(function, type):
@@ -220,6 +220,10 @@ def _first_step(generator: AsyncGenerator[Any, Any], sent: None) -> Awaitable[An
 
 
 def _decorate_construction(scope: Scope, decorated: type) -> type:
+    # Py_TPFLAGS_IMMUTABLETYPE: most classes that are written in C.
+    if decorated.__flags__ & 1 << 8:
+        name = type(scope).__name__
+        raise TypeError(f"{name}: function must not be a class of an extension, got {decorated.__qualname__}")
     warnings.warn(
         f"decorating the class {decorated.__qualname__} covers its construction only; decorate its methods",
         FutureWarning,

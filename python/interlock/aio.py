@@ -14,7 +14,7 @@ import contextlib
 import contextvars
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import Any, Never, Self, TypeVar
+from typing import Any, Never, Self, TypeVar, overload
 
 from interlock._core.state import CarriedTask
 from interlock._scope_decorator import wrap_resumable
@@ -74,7 +74,7 @@ class _SyncedCoroutine(Coroutine[Any, Any, _T]):
 
 
 class _TaskFactory:
-    """The task factory that `task_factory` returns; `Runner` recognizes it by this class."""
+    """A task factory that `task_factory` returns; `Runner` recognizes it by this class."""
 
     def __init__(self, inner: _Factory | None) -> None:
         self._inner = inner or _task
@@ -93,12 +93,28 @@ def _task(
     return asyncio.Task(coroutine, loop=loop, **options)
 
 
-def task_factory(inner: _Factory | None = None) -> _Factory:
+_FACTORY = _TaskFactory(None)
+
+
+@overload
+def task_factory(inner: _Factory | None = None) -> _Factory: ...
+@overload
+def task_factory(
+    loop: asyncio.AbstractEventLoop, coroutine: Any, /, **options: Any
+) -> asyncio.Future[Any]: ...
+def task_factory(  # type: ignore[misc] # no option of a loop is called `inner`
+    inner: Any = None, *coroutine: Any, **options: Any
+) -> Any:
     """Return a task factory whose tasks keep native readers exact, for `loop.set_task_factory`.
+
+    Like `asyncio.eager_task_factory`, the function is a task factory itself:
+    `loop.set_task_factory(aio.task_factory)` does what `loop.set_task_factory(aio.task_factory())` does.
 
     Args:
         inner: The task factory that creates the tasks, for example `asyncio.eager_task_factory`; None creates
             `asyncio.Task` objects.
+        coroutine: The coroutine of the task, in a call by an event loop, whose first argument is the loop.
+        options: Further arguments of the task, in such a call.
 
     Raises:
         TypeError: `inner` is neither callable nor None.
@@ -111,7 +127,11 @@ def task_factory(inner: _Factory | None = None) -> _Factory:
         >>> asyncio.run(main())
 
     """
-    if inner is not None and not callable(inner):
+    if coroutine or options:
+        return _FACTORY(inner, *coroutine, **options)
+    if inner is None or inner is task_factory:
+        return _FACTORY
+    if not callable(inner):
         raise TypeError(f"task_factory: inner must be callable or None, got {type(inner).__name__}")
     return _TaskFactory(inner)
 
@@ -157,7 +177,7 @@ class Runner:
         """Return the event loop, with the task factory installed."""
         loop = self._runner.get_loop()
         present = loop.get_task_factory()
-        if not isinstance(present, _TaskFactory):
+        if not isinstance(present, _TaskFactory) and present is not task_factory:
             loop.set_task_factory(task_factory(present))
         return loop
 

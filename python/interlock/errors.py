@@ -6,11 +6,7 @@ specific one, also from that exception, so that code written for either catches 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from interlock._core.accelerator import device
-
+from interlock._core.accelerator import device as _device
 
 __all__ = [
     "AcceleratorEnvironmentWarning",
@@ -147,7 +143,7 @@ class AcceleratorError(InterlockError, RuntimeError):
 
     operation: str | None = None
     """The operation that failed; None if it is not known."""
-    device: device | None = None
+    device: _device | None = None
     """The device on which it failed; None if it is not known."""
     error_code: int | None = None
     """The driver's error code, such as a `CUresult`; None if there is none."""
@@ -238,7 +234,7 @@ class OutOfMemoryError(InterlockError, RuntimeError, MemoryError):
     """Bytes that the caching allocator may reserve, see `accelerator.memory.set_limit`."""
     free: int | None = None
     """Free bytes of the device, as the driver reports them."""
-    device: device | None = None
+    device: _device | None = None
     """The device of the request."""
     stream: int | None = None
     """The id of the stream of the request."""

@@ -12,12 +12,10 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
-
-if TYPE_CHECKING:
-    from interlock._core.tensor import Tensor
+from interlock._core.tensor import Tensor
 
 __all__ = [
     "aminmax",

@@ -19,7 +19,9 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, cast, final
 
+from interlock._arguments import as_bool
 from interlock._core import state as _native
+from interlock._core.accelerator import device as _device
 from interlock._core.state import (
     TRACED,
     Registration,
@@ -35,7 +37,6 @@ from interlock._scope_decorator import check_plain, decorate
 from interlock.errors import ScopeWarning
 
 if TYPE_CHECKING:
-    from interlock._core.accelerator import _DeviceLike
     from interlock._executor import Executor as Executor
 
 __all__ = [
@@ -201,9 +202,7 @@ def capture(*, pin: bool = False) -> ThreadState:
         False
 
     """
-    if not isinstance(pin, bool):
-        raise TypeError(f"capture: pin must be a bool, got {type(pin).__name__}")
-    return ThreadState(pin=pin)
+    return ThreadState(pin=as_bool("capture: pin", pin))
 
 
 class _Unchanged(enum.Enum):
@@ -219,7 +218,7 @@ def set_process_defaults(
     inference_mode: bool | _Unchanged | None = _UNCHANGED,
     multithreading_enabled: bool | _Unchanged | None = _UNCHANGED,
     device_index: int | _Unchanged | None = _UNCHANGED,
-    default_device: _DeviceLike | _Unchanged = _UNCHANGED,
+    default_device: _device | str | int | _Unchanged = _UNCHANGED,
 ) -> None:
     """Set modes and devices for the process, where no scope, guard or write sets them.
 

@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 from interlock._faults import Fault, Scenario
+from interlock._lazy import set_home
 from interlock._pytest.host_devices import HostDevices
 from interlock._pytest.scoped_settings import ScopedSettings
 from interlock._races import Race, RaceAccess, Races, detect_races
 
-for _type in (Fault, HostDevices, Race, RaceAccess, Races, Scenario, ScopedSettings, detect_races):
-    _type.__module__ = __name__
+set_home(__name__, Fault, HostDevices, Race, RaceAccess, Races, Scenario, ScopedSettings, detect_races)

@@ -15,6 +15,7 @@ from interlock._pytest.library_settings import LibrarySettings
 from interlock._pytest.memory_limits import MemoryLimits
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
+from interlock._pytest.registrations import Registered, Registrations
 from interlock._pytest.source import Change, Source, equal
 from interlock.settings._writes import shown
 
@@ -45,6 +46,7 @@ class FixtureChanges:
     """The changes by a fixture of a wider scope, for each source, by name."""
 
     changed: list[dict[str, FixtureChange]] = field(default_factory=list)
+    registered: list[Registered] = field(default_factory=list)
 
 
 class LeftChangesError(pytest.fail.Exception):  # type: ignore[name-defined,misc]
@@ -77,6 +79,7 @@ class Guard:
         # Putting the state of interlock back may write settings of libraries, which are compared afterwards.
         self._sources: list[Source] = [self._own, Environment(), MemoryLimits(), self._libraries]
         self._scopes = OpenScopes()
+        self._registrations = Registrations()
         self._item: pytest.Item | None = None
         self._baseline: Baseline | None = None
         # The changes of fixtures that other fixtures request while they are set up.
@@ -89,6 +92,7 @@ class Guard:
 
     def stop(self) -> None:
         """Stop observing the state."""
+        self._registrations.stop()
         for source in reversed(self._sources):
             source.stop()
 
@@ -161,12 +165,14 @@ class Guard:
             fixturedef.addfinalizer(functools.partial(self._end_fixture, fixturedef, changes))
         self._nested.append([set() for _ in self._sources])
         flags, settings = self._own.number_registered(), self._libraries.registered()
+        registrations = self._registrations.number()
         before = self._read()
         try:
             return (yield)
         finally:
             self._own.keep_registered(flags)
             self._libraries.keep_registered(settings)
+            changes.registered = self._registrations.take(registrations)
             self._end_setup_of_fixture(before, changes)
 
     def _read(self) -> list[object]:
@@ -179,6 +185,7 @@ class Guard:
         # The finalizers of the fixtures of the test are added later, and run before.
         self._item.addfinalizer(self._end_test)
         self._own.begin()
+        self._registrations.take()
         self._libraries.enable_again()
         self._libraries.begin()
         self._scopes.begin()
@@ -229,6 +236,7 @@ class Guard:
             ]
             found += self._put_back(source, left)
         changes.changed.clear()
+        found += self._registrations.remove(changes.registered, self._is_ignored)
         self._report(f"the fixture {fixturedef.argname} ({fixturedef.scope}) left changes", found)
 
     def _end_test(self) -> None:
@@ -239,6 +247,7 @@ class Guard:
         found = [str(each) for each in self._put_back_by_fixtures if not self._is_ignored(each.name)]
         self._put_back_by_fixtures.clear()
         found += self._scopes.end()
+        found += self._registrations.remove(self._registrations.take(), self._is_ignored)
         found += [f"{each} was disabled by settings.disable()" for each in self._libraries.enable_again()]
         self._own.unregister(self._is_ignored, baseline.readings[0])
         self._libraries.unregister(self._is_ignored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from interlock import accelerator
 from interlock._core.accelerator import FaultInjector, PausedCopies
@@ -15,8 +15,6 @@ from interlock.accelerator import memory
 from interlock.errors import AcceleratorError, DeviceLostError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     # `interlock.testing` does not need it.
     import pytest
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import interlock
 from interlock import backends
 from interlock._core.state import TRACED, begin_defaults, end_defaults
-from interlock._pytest.source import equal
+from interlock._features import HAS_TENSORS
+from interlock._pytest.source import Parts, equal
 from interlock.backends import _register
 from interlock.errors import FlagsFrozenError, UnknownFlagError
 from interlock.settings._origin import caller
@@ -17,8 +19,16 @@ from interlock.settings._origin import caller
 _FLAGS = "interlock.backends."
 _CONTEXT = "interlock.capture()"
 _DEFAULTS = "interlock.state.process_defaults()."
+_PRINTING = "interlock.set_printoptions()."
 _FROZEN = "interlock.backends.flags_frozen()"
 _ARE_FROZEN = "flags are frozen"
+
+if TYPE_CHECKING or HAS_TENSORS:
+    from interlock._core.tensor import _print_options
+else:
+
+    def _print_options() -> dict[str, Any]:
+        return {}
 
 
 class Unassigned(NamedTuple):
@@ -30,7 +40,7 @@ class Unassigned(NamedTuple):
         return f"{self.value!r} (not assigned)"
 
 
-class ContextState:
+class ContextState(Parts):
     """The state of a context with its open scopes; equal to another one that reads equal."""
 
     def __init__(self) -> None:
@@ -39,6 +49,11 @@ class ContextState:
         self._variable, self._stored = token.var, token.old_value
         end_defaults(token)
         self._text = repr(interlock.capture())
+
+    def parts(self) -> dict[str, str]:
+        """Return the modes, devices and flags of scopes, as the text of a `ThreadState` shows them."""
+        inner = self._text.partition("(")[2].removesuffix(")")
+        return dict(part.partition("=")[::2] for part in re.split(r", (?=[\w.]+=)", inner))
 
     def install(self) -> None:
         """Restore it in the present context, with the values that each scope had."""
@@ -60,6 +75,7 @@ class Reading(NamedTuple):
     flags: dict[str, Any]
     frozen: bool
     defaults: dict[str, Any]
+    printing: dict[str, Any]
     context: ContextState
 
 
@@ -123,6 +139,7 @@ class OwnState:
             self._flags,
             backends.flags_frozen(),
             interlock.state.process_defaults(),
+            _print_options(),
             ContextState(),
         )
 
@@ -132,6 +149,7 @@ class OwnState:
         return {
             **reading.flags,
             **defaults,
+            **{f"{_PRINTING}{name}": value for name, value in reading.printing.items()},
             _FROZEN: reading.frozen,
             _CONTEXT: reading.context,
         }
@@ -170,6 +188,10 @@ class OwnState:
                 )
             except FlagsFrozenError:
                 refused |= dict.fromkeys(defaults, _ARE_FROZEN)
+        printing = {name: value for name, value in wanted.items() if name.startswith(_PRINTING)}
+        if printing:
+            options = {name.removeprefix(_PRINTING): value for name, value in printing.items()}
+            interlock.set_printoptions(**_print_options() | options)
         if _CONTEXT in wanted:
             wanted[_CONTEXT].install()
         return refused

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from interlock.settings._writes import same, shown
+
+
+class Parts(ABC):
+    """A value of which a report shows only the parts that have changed."""
+
+    @abstractmethod
+    def parts(self) -> dict[str, str]:
+        """Return the text of each part by its name."""
+
+    def beside(self, other: Parts) -> str:
+        """Return the parts that differ from those of another value."""
+        own, others = self.parts(), other.parts()
+        differing = [name for name in own | others if own.get(name) != others.get(name)]
+        return ", ".join(f"{name}={own.get(name, '(not set)')}" for name in differing)
 
 
 class Change(NamedTuple):
@@ -19,7 +34,10 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         writer = self.writer or "by an unknown line"
-        return f"{self.name}: {shown(self.before)} -> {shown(self.after)}, {writer}"
+        before, after = shown(self.before), shown(self.after)
+        if isinstance(self.before, Parts) and isinstance(self.after, Parts):
+            before, after = self.before.beside(self.after), self.after.beside(self.before)
+        return f"{self.name}: {before} -> {after}, {writer}"
 
 
 class Source(Protocol):

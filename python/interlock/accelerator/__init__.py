@@ -40,6 +40,7 @@ from interlock._core.accelerator import (
     use_mem_pool,
 )
 from interlock._features import HAS_TENSORS, remove_missing
+from interlock._lazy import set_home
 from interlock.accelerator import memory
 from interlock.accelerator._declared_uses import declare_uses
 from interlock.accelerator._device import (
@@ -104,8 +105,7 @@ __all__ = [
     "use_mem_pool",
 ]
 
-for _type in (DeviceProperties, declare_uses, trace):
-    _type.__module__ = __name__
+set_home(__name__, DeviceProperties, declare_uses, trace)
 if os.environ.get("INTERLOCK_DETECT_RACES"):
     from interlock._races import start_from_environment
 

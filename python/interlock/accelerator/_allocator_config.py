@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 from interlock._core import accelerator as _native
+from interlock._lazy import set_home
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,5 +196,4 @@ def config_report() -> ConfigReport:
 
 
 # The public module of these types.
-for _type in (AllocatorConfig, ConfigEntry, ConfigReport):
-    _type.__module__ = "interlock.accelerator.memory"
+set_home("interlock.accelerator.memory", AllocatorConfig, ConfigEntry, ConfigReport)

@@ -13,8 +13,9 @@ from interlock._quote import shown
 if TYPE_CHECKING or HAS_TENSORS:
     from interlock._core.tensor import Tensor
 
-if TYPE_CHECKING:
     _Memory: TypeAlias = Buffer | Tensor | tuple[int, int]
+else:
+    _Memory = Buffer | tuple[int, int]
 
 _P = ParamSpec("_P")
 

@@ -6,7 +6,7 @@ import _thread
 import contextlib
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 from interlock._core import accelerator as _native
 from interlock._core.accelerator import current_device_index, device as _device, set_device_index
@@ -18,6 +18,11 @@ if TYPE_CHECKING or HAS_TENSORS:
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
+else:
+    _CudaStream = Any
+
+_Failure: TypeAlias = tuple[str | None, BaseException | None]
+"""Why a call failed, if it did, and the exception that it raised."""
 
 _DTYPES = frozenset({_bool, float32, float64, int64} if HAS_TENSORS else ())
 
@@ -108,7 +113,7 @@ def _run_worker(worker: _native.CallbackWorker) -> None:
         # If no thread can be started, calls of other streams wait until this one returns.
         with contextlib.suppress(RuntimeError):
             _ensure_worker()
-        failure = _Failure("the thread that called it was stopped")
+        failure: _Failure = "the thread that called it was stopped", None
         try:
             failure = _run_call(call)
         finally:
@@ -116,18 +121,11 @@ def _run_worker(worker: _native.CallbackWorker) -> None:
         del call, failure  # They hold the state of the caller of `launch`, and the frames of the function.
 
 
-class _Failure(NamedTuple):
-    """Why a call failed, if it did, and the exception that it raised."""
-
-    reason: str | None = None
-    exception: BaseException | None = None
-
-
 def _run_call(call: _native.Call) -> _Failure:
     """Run one call and return why it failed. No Rust frame is below it: see `host_callbacks.rs`."""
     task = call.function()
     if task is None:
-        return _Failure("the interpreter is about to end")
+        return "the interpreter is about to end", None
     function, arguments, keywords = task
     try:
         with call.state().apply():
@@ -137,12 +135,12 @@ def _run_call(call: _native.Call) -> _Failure:
         reason = _describe(error)
         # Without the frame of this function, which holds the call.
         own = error.__traceback__
-        return _Failure(reason, error.with_traceback(own and own.tb_next))
+        return reason, error.with_traceback(own and own.tb_next)
     if hasattr(type(result), "__await__"):
         if hasattr(result, "close"):
             result.close()
-        return _Failure("it returned an awaitable, which nothing awaits")
-    return _Failure()
+        return "it returned an awaitable, which nothing awaits", None
+    return None, None
 
 
 def _describe(error: BaseException) -> str:

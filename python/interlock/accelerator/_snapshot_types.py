@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from interlock._lazy import set_home
+
 
 class Frame(TypedDict):
     """A frame of a Python stack."""
@@ -108,4 +110,4 @@ class Snapshot(TypedDict):
 
 
 # The public module of this type.
-Snapshot.__module__ = "interlock.accelerator.memory"
+set_home("interlock.accelerator.memory", Snapshot)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import Literal, Self, TypeAlias
 
-from interlock._core.accelerator import Graph as _Graph, synchronize
+from interlock._core.accelerator import Graph as _Graph, MemPool, synchronize
 from interlock._quote import open_file
 
-if TYPE_CHECKING:
-    from interlock._core.accelerator import MemPool, _CaptureErrorMode
-
 __all__ = ["Graph"]
+
+_CaptureErrorMode: TypeAlias = Literal["default", "global", "thread_local", "relaxed"]
 
 
 class Graph(_Graph):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import accelerator as _native
@@ -17,6 +18,7 @@ from interlock._core.accelerator import (
     Recording,
     annotate,
     copy_,
+    device as _device,
     empty_cache,
     empty_host_cache,
     fill_,
@@ -42,9 +44,6 @@ from interlock._quote import open_file, shown
 from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from interlock._core.accelerator import _DeviceLike, device as _device
     from interlock.accelerator._allocator_config import (
         AllocatorConfig,
         ConfigEntry,
@@ -53,7 +52,9 @@ if TYPE_CHECKING:
         get_config,
         set_config,
     )
-    from interlock.accelerator._snapshot_types import Snapshot
+    from interlock.accelerator._snapshot_types import Snapshot, Snapshot as _Snapshot
+else:
+    _Snapshot = dict[str, Any]
 
 __all__ = [
     "AllocatorConfig",
@@ -98,7 +99,7 @@ __all__ = [
 ]
 
 
-def memory_stats(device_index: _DeviceLike | None = None, /) -> OrderedDict[str, int]:
+def memory_stats(device_index: _device | str | int | None = None, /) -> OrderedDict[str, int]:
     """Return the statistics of the caching allocator of a device, with PyTorch's names in PyTorch's order.
 
     The dict always has all names. Before a device is used all values are 0, except `max_split_size`, which is
@@ -119,7 +120,7 @@ def memory_stats(device_index: _DeviceLike | None = None, /) -> OrderedDict[str,
     return OrderedDict(_native.named_statistics(device_index))
 
 
-def memory_stats_as_nested_dict(device_index: _DeviceLike | None = None, /) -> dict[str, Any]:
+def memory_stats_as_nested_dict(device_index: _device | str | int | None = None, /) -> dict[str, Any]:
     """Return the statistics of `memory_stats` as nested dicts, one level for each part of a name.
 
     Args:
@@ -235,7 +236,7 @@ def record_memory_history(
     ]
 
 
-def snapshot(device: _device | str | int | None = None) -> Snapshot:
+def snapshot(device: _device | str | int | None = None) -> _Snapshot:
     """Return the segments and blocks of devices and the events that `history` recorded, in PyTorch's format.
 
     It has no segments before memory is used. Does not initialize a driver.
@@ -266,7 +267,7 @@ def snapshot(device: _device | str | int | None = None) -> Snapshot:
     }
 
 
-def _snapshot(device: _device | str | int | None = None, augment_with_fx_traces: bool = False) -> Snapshot:
+def _snapshot(device: _device | str | int | None = None, augment_with_fx_traces: bool = False) -> _Snapshot:
     """Return `snapshot(device)`. The second argument has no effect, because interlock has no FX graphs."""
     return snapshot(device)
 
@@ -293,7 +294,7 @@ def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int |
 
 
 def replay(
-    snapshot: Snapshot | Mapping[str, Any], device: _device | str | int | None = None
+    snapshot: _Snapshot | Mapping[str, Any], device: _device | str | int | None = None
 ) -> dict[str, int]:
     """Repeat the allocations and frees of a recorded trace, then free all memory, and return the statistics.
 

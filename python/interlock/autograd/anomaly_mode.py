@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interlock._arguments import as_bool
 from interlock._core.autograd import (
     _anomaly_check_nan,
     _anomaly_mode,
@@ -43,8 +44,8 @@ class set_detect_anomaly:
     """Whether gradients were checked for NaN before."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        _check_bool("set_detect_anomaly", "mode", mode)
-        _check_bool("set_detect_anomaly", "check_nan", check_nan)
+        mode = as_bool("set_detect_anomaly: mode", mode)
+        check_nan = as_bool("set_detect_anomaly: check_nan", check_nan)
         self.prev, self.prev_check_nan = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
         self._modes = (_anomaly_mode(mode), _anomaly_check_nan(check_nan))
 
@@ -78,8 +79,7 @@ class detect_anomaly:
     check_nan: bool
 
     def __init__(self, check_nan: bool = True) -> None:
-        _check_bool("detect_anomaly", "check_nan", check_nan)
-        self.check_nan = check_nan
+        self.check_nan = as_bool("detect_anomaly: check_nan", check_nan)
         # The object can be entered again while it is open.
         self._entered: list[set_detect_anomaly] = []
 
@@ -92,8 +92,3 @@ class detect_anomaly:
         if not self._entered:
             return warn_not_open("detect_anomaly")
         self._entered.pop().__exit__(*args)
-
-
-def _check_bool(function: str, argument: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{function}: {argument} must be a bool, got {type(value).__name__}")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._arguments import as_bool
 from interlock._core.autograd import is_grad_enabled, no_grad, set_grad_enabled
 from interlock._core.tensor import Tensor, _FunctionNode, _input_grad_buffers, _record_function, dtype
 from interlock.errors import ArgumentError
@@ -172,9 +173,7 @@ class FunctionCtx:
             TypeError: `value` is not a bool.
 
         """
-        if not isinstance(value, bool):
-            raise TypeError(f"set_materialize_grads: value must be a bool, got {type(value).__name__}")
-        self.materialize_grads = value
+        self.materialize_grads = as_bool("set_materialize_grads: value", value)
 
     def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
         """Set the dtype in which `backward` receives the gradient of each result.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
+from interlock._arguments import as_bool
 from interlock._core.autograd import (
     _force_original_view_tracking as _force_original_view_tracking,
     enable_grad,
@@ -40,9 +41,7 @@ def _enter_inference_mode(mode: bool) -> inference_mode:
 
     """
     # `inference_mode(function)` would return a decorated function.
-    if not isinstance(mode, bool):
-        raise TypeError(f"_enter_inference_mode: mode must be a bool, got {_type_of(mode)}")
-    entered = inference_mode(mode)
+    entered = inference_mode(as_bool("_enter_inference_mode: mode", mode))
     entered.__enter__()
     return entered
 

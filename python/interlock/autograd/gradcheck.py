@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._arguments import as_bool
 from interlock._core.autograd import no_grad
 from interlock._core.tensor import Tensor, float64, grad, stack, tensor, zeros_like
 from interlock._quote import shown
@@ -220,8 +221,7 @@ def _check_options(function: str, func: object, numbers: dict[str, float]) -> No
 
 def _check_flags(function: str, flags: dict[str, bool]) -> None:
     for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise TypeError(f"{function}: {name} must be a bool, got {type(value).__name__}")
+        as_bool(f"{function}: {name}", value)
 
 
 def _as_tuple(what: str, given: Any) -> tuple[Any, ...]:

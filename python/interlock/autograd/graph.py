@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._arguments import as_bool
 from interlock._core.accelerator import device
 from interlock._core.tensor import (
     Node,
@@ -25,12 +26,16 @@ from interlock._core.tensor import (
     set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
+from interlock._lazy import set_home
 from interlock._scope_decorator import decorate
 from interlock.autograd._gradient_edge import GradientEdge
 from interlock.errors import ArgumentError
 
 if TYPE_CHECKING:
     from interlock.autograd._saved_mutation import SavedTensors
+else:
+    # Its module is imported at the first use.
+    SavedTensors = Any
 
 __all__ = [
     "GradientEdge",
@@ -51,7 +56,7 @@ __all__ = [
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-GradientEdge.__module__ = __name__
+set_home(__name__, GradientEdge)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -195,8 +200,7 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False) -> None:
-        if not isinstance(pin_memory, bool):
-            raise TypeError(f"save_on_cpu: pin_memory must be a bool, got {type(pin_memory).__name__}")
+        pin_memory = as_bool("save_on_cpu: pin_memory", pin_memory)
 
         def pack(tensor: Tensor) -> tuple[device, Tensor]:
             copy = tensor.cpu() if tensor.device.type != "cpu" else tensor

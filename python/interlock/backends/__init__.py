@@ -9,7 +9,6 @@ the default. `explain` reports which of them it is.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -24,8 +23,8 @@ from interlock._core.backends import (
     flags_frozen,
     on_change,
 )
-from interlock._lazy import import_lazily as _import_lazily
-from interlock._quote import shown
+from interlock._lazy import import_lazily as _import_lazily, set_home as _set_home
+from interlock._quote import shown, warn_program as _warn_program
 from interlock.backends._module import (
     UNCHANGED,
     _FP32Precision as _FP32Precision,
@@ -221,28 +220,11 @@ def frozen() -> _native.FreezeScope:
     return _native.FreezeScope()
 
 
-def _warn_importer(message: str) -> None:
-    """Issue a `FlagEnvironmentWarning` at the line of the program that imports interlock."""
-    frame = sys._getframe()
-    while frame.f_back is not None and (
-        frame.f_globals.get("__name__", "").partition(".")[0] in ("interlock", "importlib")
-        or frame.f_code.co_filename.startswith("<frozen importlib")
-    ):
-        frame = frame.f_back
-    warnings.warn_explicit(
-        message,
-        FlagEnvironmentWarning,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-        frame.f_globals.get("__name__"),
-        frame.f_globals.setdefault("__warningregistry__", {}),
-    )
-
-
 for _variable, _problem in _native.environment_problems():
-    _warn_importer(f"{_variable} is ignored: {_problem}")
+    _problem = _problem.replace(f"{_variable} must", "it must", 1)
+    _warn_program(f"{_variable} is ignored: {_problem}", FlagEnvironmentWarning)
 
-Flag.__module__ = __name__
+_set_home(__name__, Flag)
 
 # The names that are not defined above: submodules, and names of submodules.
 _LAZY = {name: name for name in __all__ if name not in globals()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
+from interlock._lazy import set_home
 from interlock.backends._introspection import Level
 from interlock.backends._register import Flag
 from interlock.backends._type_variables import Value_co
@@ -113,4 +114,4 @@ def described(row: _native.Flag) -> Description:
     )
 
 
-Description.__module__ = "interlock.backends"
+set_home("interlock.backends", Description)

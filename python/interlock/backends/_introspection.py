@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
+from interlock._lazy import set_home
 from interlock._quote import QuotingEnum, shown
 from interlock.backends._register import Flag, warn_of_variables
 from interlock.backends._type_variables import Value_co
@@ -199,5 +200,4 @@ def writes() -> list[Write]:
     return [Write(*write) for write in _native.write_log()]
 
 
-for _type in (Explanation, Level, Snapshot, SnapshotEntry, Write):
-    _type.__module__ = "interlock.backends"
+set_home("interlock.backends", Explanation, Level, Snapshot, SnapshotEntry, Write)

@@ -10,6 +10,7 @@ from os import PathLike
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
+from interlock._arguments import as_bool
 from interlock._core import backends as _native
 from interlock._core.backends import FlagChange
 from interlock._quote import quoted
@@ -487,8 +488,7 @@ def register(
     for argument, function in (("validator", validator), ("on_change", on_change)):
         if function is not None and not callable(function):
             raise FlagTypeError(f"{call}: {argument} must be callable, got {function.__class__.__name__}")
-    if not isinstance(optional, bool):
-        raise FlagTypeError(f"{call}: optional must be a bool, got {optional.__class__.__name__}")
+    optional = as_bool(f"{call}: optional", optional, FlagTypeError)
     # Imported on use, because `import interlock` would load dataclasses.
     from interlock.backends._registered_type import flag_type_of
 

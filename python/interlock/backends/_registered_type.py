@@ -93,8 +93,9 @@ def _scalar(call: str, argument: str, given: Any) -> FlagType:
         return FlagType("choice", tuple(member.name for member in members), members)
     name = next((name for known, name in _NAMES.items() if known is given), None)
     if name is None:
+        hint = "; a flag with optional=True also accepts None" if type(None) in get_args(given) else ""
         raise FlagTypeError(
-            f"{call}: {argument} must be {_SCALARS}, or a list of one of them, got {shown(given)}"
+            f"{call}: {argument} must be {_SCALARS}, or a list of one of them, got {shown(given)}{hint}"
         )
     return FlagType(name)
 

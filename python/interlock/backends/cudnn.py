@@ -15,10 +15,15 @@ from interlock.backends._module import (
 )
 
 if TYPE_CHECKING or _HAS_TENSORS:
-    from interlock._core.tensor import float16 as _float16, float32 as _float32, float64 as _float64
+    from interlock._core.tensor import (
+        Tensor as _Tensor,
+        float16 as _float16,
+        float32 as _float32,
+        float64 as _float64,
+    )
 
 if TYPE_CHECKING:
-    from interlock._core.tensor import Tensor, dtype
+    from interlock._core.tensor import dtype
 
 __all__ = [
     "CUDNN_TENSOR_DTYPES",
@@ -149,7 +154,7 @@ def version() -> int | None:
     return _native.library_version("cudnn")
 
 
-def is_acceptable(tensor: Tensor) -> bool:
+def is_acceptable(tensor: _Tensor) -> bool:
     """Return whether operations on a tensor can run on cuDNN.
 
     This requires that cuDNN is enabled in the current context and can be loaded, and that the tensor is on

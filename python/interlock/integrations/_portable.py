@@ -6,10 +6,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import interlock
 from interlock import backends
+from interlock._lazy import set_home
 from interlock._quote import printable, quoted, shown
 from interlock.errors import ArgumentError, UnknownFlagError
 from interlock.settings import _holds, _registry
@@ -19,11 +20,12 @@ from interlock.settings._origin import caller
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from interlock.integrations._verify import Verification
+else:
+    # That module imports this one.
+    Verification = Any
 
-    _Threads: TypeAlias = int | Literal["budget"] | None
+_Threads: TypeAlias = int | Literal["budget"] | None
 
 VARIABLE = "INTERLOCK_STATE"
 """The environment variable with a state, which the first `import interlock` of a process applies."""
@@ -358,7 +360,7 @@ class Portable:
         return _verify.verify(self, workers, timeout)
 
 
-Portable.__module__ = "interlock.integrations"
+set_home("interlock.integrations", Portable)
 
 
 def portable(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import interlock
 from interlock import backends
 from interlock._core.backends import environment_problems
-from interlock._quote import printable, shown
+from interlock._quote import printable, shown, warn_program
 from interlock.errors import (
     ArgumentError,
     InterlockError,
@@ -114,7 +113,7 @@ def _problems_of_format(state: Portable) -> list[str]:
 def _warn(problems: Iterable[str], state: Portable | None) -> None:
     for problem in problems:
         text = problem if state is None else f"the state{state._source('from')}: {problem}"
-        warnings.warn(printable(text, 1500), PortableStateWarning, stacklevel=2)
+        warn_program(printable(text, 1500), PortableStateWarning)
 
 
 def _own(names: Iterable[str], state: Portable) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from interlock._lazy import set_home
 from interlock._scope_decorator import decorate
 from interlock.errors import UnsupportedError
 
@@ -109,4 +110,4 @@ class no_tf32:
         return wrapped
 
 
-no_tf32.__module__ = "interlock.integrations.torch"
+set_home("interlock.integrations.torch", no_tf32)

@@ -12,6 +12,7 @@ from multiprocessing import TimeoutError as PoolTimeoutError
 from typing import Any, NamedTuple
 
 import interlock
+from interlock._lazy import set_home
 from interlock._quote import printable, shown
 from interlock.errors import ArgumentError, StateDriftError
 from interlock.integrations._by_value import observer
@@ -133,7 +134,7 @@ class Verification:
         return f"{count} worker{'' if count == 1 else 's'}: {differences} from the state{of}"
 
 
-Drift.__module__ = Verification.__module__ = "interlock.integrations"
+set_home("interlock.integrations", Drift, Verification)
 
 
 def _text(value: object) -> str:

@@ -6,10 +6,11 @@ There are no modules here except for `MultiheadAttention`, because a flag select
 """
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._lazy import set_home
 from interlock.nn import attention, functional, parameter, quantized
 from interlock.nn._multihead_attention import MultiheadAttention
 from interlock.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention", "Parameter", "attention", "functional", "parameter", "quantized"]
 
-MultiheadAttention.__module__ = __name__
+set_home(__name__, MultiheadAttention)

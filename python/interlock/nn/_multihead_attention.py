@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from interlock._arguments import as_bool
+from interlock._core.accelerator import device as _device
 from interlock._core.tensor import Tensor, dtype, float32, multi_head_attention, rand, zeros
 from interlock._quote import shown
 from interlock.autograd.grad_mode import no_grad
 from interlock.errors import ArgumentError, DTypeError, ShapeError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from interlock._core.accelerator import _DeviceLike
 
 __all__ = ["MultiheadAttention"]
 
@@ -83,15 +79,14 @@ class MultiheadAttention:
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: _DeviceLike | None = None,
+        device: _device | str | int | None = None,
         dtype: dtype | None = None,
     ) -> None:
         for name, size in (("embed_dim", embed_dim), ("num_heads", num_heads)):
             if not isinstance(size, int) or isinstance(size, bool):
                 raise TypeError(f"MultiheadAttention: {name} must be an int, got {type(size).__name__}")
         for name, flag in (("bias", bias), ("batch_first", batch_first)):
-            if not isinstance(flag, bool):
-                raise TypeError(f"MultiheadAttention: {name} must be a bool, got {type(flag).__name__}")
+            as_bool(f"MultiheadAttention: {name}", flag)
         if embed_dim <= 0:
             raise ArgumentError(f"MultiheadAttention: embed_dim must be positive, got {embed_dim}")
         if num_heads <= 0 or embed_dim % num_heads:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from interlock._arguments import as_bool
 from interlock._core.tensor import (
     Tensor,
     binary_cross_entropy as _binary_cross_entropy,
@@ -160,9 +161,9 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
         tensor([0, 2])
 
     """
-    if not isinstance(inplace, bool):
-        raise TypeError(f"relu: inplace must be a bool, got {type(inplace).__name__}")
-    return relu_(input) if inplace else _relu(input)
+    if inplace is False:
+        return _relu(input)
+    return relu_(input) if as_bool("relu: inplace", inplace) else _relu(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interlock._arguments import as_bool
 from interlock._core.tensor import Tensor, empty
 
 __all__ = ["Parameter"]
@@ -37,8 +38,7 @@ class Parameter(Tensor):
             data = empty(0)
         elif not isinstance(data, Tensor):
             raise TypeError(f"Parameter: data must be a Tensor or None, got {type(data).__name__}")
-        if not isinstance(requires_grad, bool):
-            raise TypeError(f"Parameter: requires_grad must be a bool, got {type(requires_grad).__name__}")
+        requires_grad = as_bool("Parameter: requires_grad", requires_grad)
         parameter: Parameter = super().__new__(cls, data)
         return parameter.requires_grad_(requires_grad)
 

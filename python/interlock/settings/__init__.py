@@ -6,6 +6,7 @@ process stays one: its value is the same for all threads, and a scope can only h
 
 from __future__ import annotations
 
+from interlock._lazy import set_home
 from interlock.settings._explain import Explanation, explain, names, writes
 from interlock.settings._libraries import Enabled, disable, enable, register
 from interlock.settings._override import override, pin
@@ -37,8 +38,8 @@ __all__ = [
     "writes",
 ]
 
-for _type in (
+set_home(
+    __name__,
     *(Difference, Enabled, Explanation, Extent, Setting, Snapshot, Unreadable, Watch, Write),
     *(override, pin),
-):
-    _type.__module__ = __name__
+)

@@ -12,6 +12,7 @@ import contextlib
 import contextvars
 import itertools
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -278,6 +279,9 @@ def leave(scope: Scope) -> list[Write]:
             it again.
 
     """
+    if sys.is_finalizing():
+        # A generator that was left suspended exits it now, when the modules of its library may be unloaded.
+        return []
     with LOCK:
         if not scope.is_open:
             return _retry(scope)

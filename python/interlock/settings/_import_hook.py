@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec as _find_spec
 from types import ModuleType
 
+from interlock._quote import warn_program
 from interlock.errors import SettingWarning
 from interlock.settings._setting import LOCK
 
@@ -50,7 +50,7 @@ def _run_after_import(loader: importlib.abc.Loader, name: str) -> None:
             run(name)
         except Exception as error:
             message = f"the settings of {name} are not known: {type(error).__name__}: {error}"
-            warnings.warn(message, SettingWarning, stacklevel=2)
+            warn_program(message, SettingWarning)
 
     try:
         loader.exec_module = exec_module  # type: ignore[method-assign]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -133,6 +134,15 @@ def _table(name: str) -> Any:
     module, _, attribute = KNOWN[name].partition(":")
     found = importlib.import_module(module)
     return getattr(found, attribute) if attribute else found
+
+
+def steps_to_know(name: str) -> list[str]:
+    """Return what a program has to do before the settings of a library are known."""
+    imported = _table(name).IMPORTED
+    steps = [] if name in _enabled else [f"call settings.enable({quoted(name)})"]
+    if imported is not None and imported not in sys.modules:
+        steps.append(f"import {imported}")
+    return steps
 
 
 def _check_names(function: str, names: tuple[object, ...]) -> None:

@@ -23,8 +23,8 @@ from interlock.settings._writes import Write, report, shown
 if TYPE_CHECKING:
     import asyncio
 
-    _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
-    _OnWrite: TypeAlias = Literal["raise", "warn", "ignore"]
+_OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
+_OnWrite: TypeAlias = Literal["raise", "warn", "ignore"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -117,12 +117,13 @@ def _hint(name: str) -> str:
         return ""
     quotation = quoted(library)
     # Imported here, because it imports this module.
-    from interlock.settings._libraries import KNOWN
+    from interlock.settings._libraries import KNOWN, steps_to_know
 
     module = library if library in KNOWN else closest_match(library, KNOWN)
     if module is None:
         return f"; no setting of {quotation} is known: settings.register declares settings"
-    return f"; no setting of {quotation} is known: call settings.enable({quoted(module)}), and import it"
+    steps = steps_to_know(module)
+    return f"; no setting of {quotation} is known" + (f": {' and '.join(steps)}" if steps else "")
 
 
 def known(name: str) -> Setting | None:

@@ -157,9 +157,13 @@ def late(setting: Setting) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the class of an exception of a library and its first line, shortened between words."""
+    """Return the class of an exception of a library and its first line, shortened between words.
+
+    Without the class if it is `SettingValueError`, which is the class of the message that the reason ends.
+    """
     first = (str(error).strip() or "no reason given").splitlines()[0]
-    return f"{type(error).__name__}: {textwrap.shorten(first, _LONGEST_REASON, placeholder=' ...')}"
+    reason = textwrap.shorten(first, _LONGEST_REASON, placeholder=" ...")
+    return reason if isinstance(error, SettingValueError) else f"{type(error).__name__}: {reason}"
 
 
 def converted(function: str, setting: Setting, value: Any) -> Any:

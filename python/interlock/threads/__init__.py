@@ -6,6 +6,7 @@ process. `budget` computes how many this process may use, and `limits` sets the 
 
 from __future__ import annotations
 
+from interlock._lazy import set_home
 from interlock.threads._budget import Budget, Reason, budget
 from interlock.threads._limits import Refusal, limits, set_limits
 from interlock.threads._oversubscription import Load, Oversubscription, oversubscription
@@ -25,5 +26,4 @@ __all__ = [
     "set_limits",
 ]
 
-for _type in (Budget, Load, Oversubscription, Pool, Reason, Refusal, limits):
-    _type.__module__ = __name__
+set_home(__name__, Budget, Load, Oversubscription, Pool, Reason, Refusal, limits)

@@ -67,6 +67,17 @@ def _number(cpus: float) -> str:
     return f"{cpus:g} CPU{'' if cpus == 1 else 's'}"
 
 
+def check_workers(function: str, workers: object) -> None:
+    """Raise unless the argument `workers` of a function is a positive int or None."""
+    if workers is None:
+        return
+    wanted = f"{function}: workers must be a positive int or None"
+    if not isinstance(workers, int) or isinstance(workers, bool):
+        raise TypeError(f"{wanted}, got {type(workers).__name__}")
+    if workers < 1:
+        raise ArgumentError(f"{wanted}, got {shown(workers)}")
+
+
 def budget(workers: int | None = None, *, root: str | os.PathLike[str] = "/") -> Budget:
     """Return the number of CPUs that this process may use, with the reasons.
 
@@ -96,11 +107,7 @@ def budget(workers: int | None = None, *, root: str | os.PathLike[str] = "/") ->
         'workers'
 
     """
-    if workers is not None:
-        if not isinstance(workers, int) or isinstance(workers, bool):
-            raise TypeError(f"budget: workers must be a positive int or None, got {type(workers).__name__}")
-        if workers < 1:
-            raise ArgumentError(f"budget: workers must be a positive int or None, got {shown(workers)}")
+    check_workers("budget", workers)
     if not isinstance(root, str | os.PathLike):
         raise TypeError(f"budget: root must be a path, got {type(root).__name__}")
     reasons = []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 from interlock._quote import shown
 from interlock._suggest import closest_match
@@ -15,12 +15,11 @@ from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Unreadable, read, reason_of
 from interlock.settings._writes import Write, report, same
-from interlock.threads._budget import budget
+from interlock.threads._budget import budget, check_workers
 from interlock.threads._pools import Kind, kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Protocol, TypeAlias
+    from typing import Protocol
 
     # Any iterable of str but a single str.
     class _Container(Protocol):
@@ -28,9 +27,12 @@ if TYPE_CHECKING:
         def __contains__(self, item: object, /) -> bool: ...
 
     _Names: TypeAlias = _Container | Iterator[str]
-    _Size: TypeAlias = int | Literal["budget"]
-    _OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
-    _OnRefusal: TypeAlias = Literal["raise", "warn", "ignore"]
+else:
+    _Names = Iterable[str]
+
+_Size: TypeAlias = int | Literal["budget"]
+_OnConflict: TypeAlias = Literal["raise", "wait", "warn"]
+_OnRefusal: TypeAlias = Literal["raise", "warn", "ignore"]
 
 # The pools that need no threadpoolctl.
 _OWN = ("numexpr", "interlock", "torch", "onnxruntime", "rayon")
@@ -263,6 +265,7 @@ class limits(override):
 
 def _resolved(function: str, size: _Size, workers: int | None) -> int:
     if size == "budget":
+        check_workers(function, workers)
         return int(budget(workers))
     if workers is not None:
         raise ArgumentError(f'{function}: workers must be None unless size is "budget", got {shown(workers)}')

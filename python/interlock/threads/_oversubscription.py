@@ -9,7 +9,7 @@ from typing import NamedTuple
 from interlock._quote import shown
 from interlock.errors import ArgumentError, ThreadPoolWarning
 from interlock.settings._origin import caller
-from interlock.threads._budget import Budget, budget
+from interlock.threads._budget import Budget, budget, check_workers
 from interlock.threads._pools import START, Pool, listed
 
 # Their pools are shared: calls of several threads wait for each other.
@@ -100,6 +100,7 @@ def oversubscription(
         raise TypeError(f"oversubscription: callers must be a positive int or None, got {shown(callers)}")
     if callers < 1:
         raise ArgumentError(f"oversubscription: callers must be a positive int or None, got {shown(callers)}")
+    check_workers("oversubscription", workers)
     return report(budget(workers), callers, listed("oversubscription"), warn=warn)
 
 

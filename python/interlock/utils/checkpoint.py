@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
+from interlock._arguments import as_bool
 from interlock._core.autograd import is_grad_enabled
 from interlock._core.state import warn_not_open
 from interlock._core.tensor import (
@@ -96,8 +97,7 @@ class set_checkpoint_early_stop(_Setting):
     _variable = _early_stop
 
     def __init__(self, enable: bool) -> None:
-        _check_bool("set_checkpoint_early_stop: enable", enable)
-        super().__init__(enable)
+        super().__init__(as_bool("set_checkpoint_early_stop: enable", enable))
 
 
 class set_checkpoint_debug_enabled(_Setting):
@@ -118,7 +118,7 @@ class set_checkpoint_debug_enabled(_Setting):
 
     def __init__(self, enabled: bool | None) -> None:
         if enabled is not None:
-            _check_bool("set_checkpoint_debug_enabled: enabled", enabled)
+            enabled = as_bool("set_checkpoint_debug_enabled: enabled", enabled)
         super().__init__(enabled)
 
 
@@ -311,11 +311,6 @@ def _unpack(argument: object) -> object:
     return argument.unpack() if isinstance(argument, _SavedInput) else argument
 
 
-def _check_bool(what: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{what} must be a bool, got {type(value).__name__}")
-
-
 @overload
 def checkpoint(
     function: Callable[..., _Result],
@@ -419,7 +414,7 @@ def checkpoint(
         "debug": debug,
         "early_stop": early_stop,
     }.items():
-        _check_bool(f"checkpoint: {name}", value)
+        as_bool(f"checkpoint: {name}", value)
     if use_reentrant:
         raise ArgumentError(
             "checkpoint: use_reentrant must be False, got True. Non-reentrant checkpoints return the same "

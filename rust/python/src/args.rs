@@ -7,8 +7,18 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
 
+use crate::deferred_drop::DeferredDrop;
 use crate::errors::{exception, new_type_error, shown};
 use crate::py_int;
+
+/// Extracts a function. `what` names the function that was called and its argument.
+pub(crate) fn extract_callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
+    if given.is_callable() {
+        Ok(DeferredDrop::new(given.clone()))
+    } else {
+        Err(new_type_error(what, "callable", given))
+    }
+}
 
 /// Extracts an int, or an object with `__index__`, as the argument `name`. `allowed` describes the accepted values for
 /// the error. A bool is not accepted, although it is an int in Python.

@@ -7,11 +7,12 @@ use interlock::state::{self, Carried, CarriedValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::args::extract_str;
+use crate::args::{extract_callable, extract_str};
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::IntoPyResult;
 use crate::qualified_name::qualified_name;
+use crate::registration_observer::{self, observed};
 use crate::registrations::{Registration, keep};
 
 /// Adds the classes and functions to the modules of modes and of state.
@@ -21,16 +22,8 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd.add_class::<ModeChange>()?;
     autograd.add_function(wrap_pyfunction!(on_mode_change, &autograd)?)?;
     state.add_class::<Registration>()?;
+    registration_observer::register(&state)?;
     state.add_function(wrap_pyfunction!(register_carried, &state)?)
-}
-
-/// Extracts a function. `what` names the function that was called and its argument.
-pub(crate) fn callable(given: &Bound<'_, PyAny>, what: &str) -> PyResult<DeferredDrop> {
-    if given.is_callable() {
-        Ok(DeferredDrop::new(given.clone()))
-    } else {
-        Err(new_type_error(what, "callable", given))
-    }
 }
 
 /// Calls a function of the program, on a thread that may not be attached. An exception is reported as that of a
@@ -113,14 +106,15 @@ impl ModeChange {
 ///     ModeChange({'grad': False} -> {})
 #[pyfunction(name = "on_change")]
 #[pyo3(signature = (callback, /))]
-fn on_mode_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
-    let function = callable(callback, "autograd.on_change: callback")?;
-    Ok(keep(autograd::on_change(move |change| {
+fn on_mode_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
+    let function = extract_callable(callback, "autograd.on_change: callback")?;
+    let registration = keep(autograd::on_change(move |change| {
         attach(|py| {
             let argument = Bound::new(py, ModeChange(*change));
             call_function(py, &function, argument.and_then(|change| PyTuple::new(py, [change])));
         });
-    })))
+    }));
+    observed("interlock.autograd.on_change", Bound::new(callback.py(), registration)?)
 }
 
 /// The functions of `state.register_carried`.
@@ -197,19 +191,20 @@ impl Carried for Functions {
 ///     2
 #[pyfunction]
 #[pyo3(signature = (name, save, restore))]
-fn register_carried(
-    name: &Bound<'_, PyAny>,
-    save: &Bound<'_, PyAny>,
-    restore: &Bound<'_, PyAny>,
-) -> PyResult<Registration> {
+fn register_carried<'py>(
+    name: &Bound<'py, PyAny>,
+    save: &Bound<'py, PyAny>,
+    restore: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, Registration>> {
     let py = name.py();
     let name = extract_str(name, "register_carried: name")?;
     let functions = Functions {
-        save: callable(save, "register_carried: save")?,
-        restore: callable(restore, "register_carried: restore")?,
+        save: extract_callable(save, "register_carried: save")?,
+        restore: extract_callable(restore, "register_carried: restore")?,
         declared_by: qualified_name(save)
             .zip(qualified_name(restore))
             .map(|(save, restore)| save + ", " + &restore),
     };
-    state::register_carried(name, functions).map(keep).into_py_result(py)
+    let registration = state::register_carried(name, functions).map(keep).into_py_result(py)?;
+    observed("interlock.state.register_carried", Bound::new(py, registration)?)
 }

@@ -39,6 +39,7 @@ mod py_stack;
 mod python_cause;
 mod qualified_name;
 mod raw_types;
+mod registration_observer;
 mod registrations;
 mod resumes;
 mod scope_debug;

@@ -18,7 +18,6 @@ struct Registered {
 static AT_END: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
 
 /// Calls a function when all functions are released, before the interpreter is finalized.
-#[cfg(feature = "tensor")]
 pub(crate) fn at_end(release: fn()) {
     AT_END.lock().push(release);
 }
@@ -37,6 +36,12 @@ pub(crate) struct Registration(u64);
 
 #[pymethods]
 impl Registration {
+    /// Whether the function was not removed.
+    #[getter]
+    fn is_registered(&self) -> bool {
+        REGISTERED.lock().all.iter().any(|(number, _)| *number == self.0)
+    }
+
     /// Remove the function. Has no effect if it was removed before.
     fn remove(&self) {
         let mut registered = REGISTERED.lock();

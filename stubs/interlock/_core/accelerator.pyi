@@ -13,7 +13,7 @@ from typing import (
     type_check_only,
 )
 
-from interlock._core.state import ThreadState
+from interlock._core.state import Registration, ThreadState
 from interlock._core.tensor import Tensor
 from interlock.accelerator._snapshot_types import HostSegment, Segment, Snapshot, TraceEntry
 from interlock.errors import OutOfMemoryError
@@ -32,7 +32,6 @@ __all__ = [
     "PausedCopies",
     "RaceDetector",
     "Recording",
-    "Registration",
     "Stream",
     "TraceRecorder",
     "allocator_keys",
@@ -716,14 +715,6 @@ class MemoryTracker:
     def allocations(self) -> int:
         """The number of allocations in the block."""
     def __call__(self, function: _Function, /) -> _Function: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_error: object) -> None: ...
-
-@final
-class Registration:
-    """A registered out-of-memory callback. `with registration:` removes it at the end of the block."""
-    def remove(self) -> None:
-        """Remove the callback. Has no effect if it was removed before."""
     def __enter__(self) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
 

@@ -92,6 +92,9 @@ def set_process_defaults(values: dict[str, Any]) -> None:
 @final
 class Registration:
     """A function that interlock calls. `with registration:` removes it at the end of the block."""
+    @property
+    def is_registered(self) -> bool:
+        """Whether the function was not removed."""
     def remove(self) -> None:
         """Remove the function. Has no effect if it was removed before."""
     def __enter__(self) -> Self: ...
@@ -187,6 +190,9 @@ def end_defaults(token: Token[Any]) -> bool:
     token.
     """
 
+def _observe_registrations(
+    observer: Callable[[str, Any], object] | None,
+) -> Callable[[str, Any], object] | None: ...
 def unclosed_scopes() -> tuple[list[tuple[str, str, int, int]], list[tuple[str, str, int, int]]]:
     """Return the distinct scopes that have not been exited, each with its name, the file and the line that entered it, and the
     number of enters: those of threads and contexts that have ended (the first 100), and those that are open. Empty unless the

@@ -794,6 +794,7 @@ class _GeneratorStates:
 
 _RNG_STATE_BYTES: Final[builtins.int]
 
+def _print_options() -> dict[str, Any]: ...
 def _operations() -> list[dict[str, str]]: ...
 def _initial_seed(device: _Device | None, /) -> builtins.int: ...
 def _get_rng_state(device: _Device | None, /) -> bytes: ...
@@ -7789,7 +7790,7 @@ def eigh(
     Returns:
         A named tuple `(eigenvalues, eigenvectors)`. The eigenvalues are in ascending order, and the eigenvectors are
         the columns of orthogonal matrices, whose signs are arbitrary. Vectors of equal eigenvalues have no gradient: it
-        is infinite or NaN.
+        is infinite or NaN. Every result for a matrix that is not finite is NaN.
 
     Raises:
         ArgumentError: `UPLO` has another value.
@@ -7805,7 +7806,7 @@ def eigh(
     """
 
 def eigvalsh(input: Tensor, UPLO: Literal["L", "U", "l", "u"] = "L", *, out: Tensor | None = None) -> Tensor:
-    """Return the eigenvalues of symmetric matrices in ascending order.
+    """Return the eigenvalues of symmetric matrices in ascending order; NaN for a matrix that is not finite.
 
     Args:
         input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.

@@ -5,6 +5,7 @@ import contextvars
 import json
 import os
 import random
+import sys
 import threading
 import time
 
@@ -243,3 +244,33 @@ def override_mixed_precisions():
             found.append([mixed, inside, between, seen()])
         found.append(seen())
     return [found, errors]
+
+
+LIBRARY_THAT_NEEDS_ITSELF = """
+import sys
+
+level = 0
+
+def read():
+    return level
+
+def write(value):
+    sys.modules["mylib"].level = value
+"""
+
+
+def left_to_a_generator():
+    """Keep a scope open in a generator that is closed when the modules have been cleared."""
+    global suspended
+
+    def generator():
+        with settings.override({"mylib.level": 1}):
+            yield
+
+    # Its functions are not of this module, whose names they would keep alive.
+    library = vars(sys.modules.setdefault("mylib", type(sys)("mylib")))
+    exec(LIBRARY_THAT_NEEDS_ITSELF, library)
+    settings.register(settings.Setting("mylib.level", get=library["read"], set=library["write"]))
+    suspended = generator()
+    next(suspended)
+    return library["level"]

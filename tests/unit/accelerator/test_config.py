@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+import typing
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,9 +73,9 @@ def before() -> Iterator[AllocatorConfig]:
 def test_every_key_has_a_test_value_and_a_field() -> None:
     keys = native.allocator_keys()
     assert [*VALUES, "caching"] == [key["name"] for key in keys]
-    fields = dataclasses.fields(AllocatorConfig)
-    assert [(field.name, str(field.type).replace("'", '"'), field.default) for field in fields] == [
-        (key["name"], key["annotation"], key["default"]) for key in keys
+    fields, hints = dataclasses.fields(AllocatorConfig), typing.get_type_hints(AllocatorConfig)
+    assert [(field.name, hints[field.name], field.default) for field in fields] == [
+        (key["name"], eval(key["annotation"], vars(typing)), key["default"]) for key in keys
     ]
     assert all(getattr(AllocatorConfig(), key) != value for key, (_, value) in VALUES.items())
 

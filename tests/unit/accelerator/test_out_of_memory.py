@@ -237,6 +237,7 @@ def test_on_oom_callbacks_run_on_the_thread_until_one_returns_true(
         assert asked == [("first", there), ("second", there)]
         registered[1].remove()
         registered[1].remove()
+        assert [each.is_registered for each in registered] == [True, False, True]
         refused(TOTAL + 1)
         assert [name for name, _ in asked[2:]] == ["first", "third"]
     finally:

@@ -223,6 +223,28 @@ def test_existing_task_factory_of_the_loop_is_used() -> None:
     assert [type(task) for task in made[:2]] == [Task, Task]
 
 
+@pytest.mark.parametrize("make", [aio.task_factory, lambda: aio.task_factory(aio.task_factory)])
+def test_task_factory_is_a_task_factory_itself(make: Any) -> None:
+    factory = make if make is aio.task_factory else make()
+
+    def new_loop() -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        loop.set_task_factory(factory)
+        return loop
+
+    async def main() -> tuple[bool, bool]:
+        task = asyncio.get_running_loop().create_task(seen_after_a_step(), name="named")
+        assert task.get_name() == "named"
+        with no_grad():
+            return await asyncio.create_task(seen_after_a_step())
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert runner.run(main()) == (False, True)
+    with aio.Runner(loop_factory=new_loop) as own:
+        assert own.get_loop().get_task_factory() is factory
+        assert own.run(main()) == (False, True)
+
+
 def test_inner_factory_may_wrap_the_coroutine() -> None:
     async def wrapper(coroutine: Any) -> Any:
         return await coroutine

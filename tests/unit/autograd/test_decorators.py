@@ -181,6 +181,13 @@ def test_decorated_class_warns_and_creates_instances_in_the_mode(mode: Mode) -> 
     assert public_modes() == START
 
 
+@EACH
+@pytest.mark.parametrize("immutable", [int, dict, property])
+def test_class_that_cannot_be_changed_is_refused(mode: Mode, immutable: type) -> None:
+    with pytest.raises(TypeError, match=r"^\w+: function must not be a class of an extension, got \w+$"):
+        mode.make()(immutable)
+
+
 def test_class_decorated_for_preserved_versions_warns_there_too() -> None:
     with pytest.warns(FutureWarning) as caught:
         interlock._unsafe_preserve_version_counter(interlock.ones(1))(type("Plain", (), {}))

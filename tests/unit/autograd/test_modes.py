@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import interlock
+import numpy as np
 import pytest
 from interlock.autograd import grad_mode
 
@@ -268,6 +269,16 @@ def test_mode_without_parentheses_accepts_only_a_function(name: str, wrong: obje
     with pytest.raises(TypeError):
         getattr(interlock, name)(wrong)
     assert public_modes() == START
+
+
+@pytest.mark.parametrize("given", [np.False_, np.bool_(False)])
+def test_mode_accepts_a_bool_of_numpy(given: Any) -> None:
+    with interlock.set_grad_enabled(given), grad_mode.set_multithreading_enabled(given):
+        assert all_modes()[:3] == (False, False, False)
+    with interlock.inference_mode(np.True_), interlock.inference_mode(given):  # type: ignore[call-overload]
+        assert public_modes() == (True, False)
+    pinned: Any = np.True_
+    assert "cudnn.enabled" in repr(interlock.capture(pin=pinned))
 
 
 def test_arguments_may_be_named() -> None:

@@ -228,6 +228,11 @@ def test_threads_that_write_texts_read_only_complete_ones() -> None:
     [
         (lambda: untyped("a.b", None, doc="x"), errors.FlagTypeError, "give the type"),
         (lambda: untyped("a.b", None, doc="x", type=bytes), errors.FlagTypeError, "type must be"),
+        (
+            lambda: untyped("a.b", 1, doc="x", type=int | None),
+            errors.FlagTypeError,
+            "optional=True also accepts",
+        ),
         (lambda: untyped("a.b", 1.5, doc="x", type=int), errors.FlagTypeError, "must be an int, got 1.5"),
         (lambda: untyped("a.b", math.nan, doc="x"), errors.FlagRegistrationError, "got nan"),
         (

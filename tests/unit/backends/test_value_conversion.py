@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import interlock
 import numpy as np
 import pytest
 from interlock import backends, errors
@@ -13,13 +16,27 @@ from interlock.backends import cuda, cudnn, nnpack, opt_einsum
 from tests.helpers.subprocess import run_program, run_python
 
 
-def test_integers_of_numpy_are_accepted(restored: None) -> None:
+def test_numbers_and_bools_of_numpy_are_accepted(restored: None) -> None:
     cudnn.benchmark_limit = np.int64(5)  # type: ignore[assignment]
     assert cudnn.benchmark_limit == 5
-    with pytest.raises(errors.FlagTypeError, match=r"numpy\.bool"):
-        cudnn.benchmark = np.True_  # type: ignore[assignment]
+    cudnn.benchmark = np.True_  # type: ignore[assignment]
+    assert cudnn.benchmark is True
+    with pytest.raises(errors.FlagTypeError, match=r"benchmark_limit must be an int.*, got True"):
+        cudnn.benchmark_limit = np.True_  # type: ignore[assignment]
     with pytest.raises(errors.FlagTypeError):
         cuda.cublas_workspace_size(cuda.SDPBackend.MATH)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [np.float32(0.25), np.float16(0.25), Fraction(1, 4)])
+def test_real_numbers_are_accepted_by_flags_of_floats(given: Any) -> None:
+    flag = backends.register("value_conversion.rate", 1.0, doc="x")
+    flag.value = given
+    assert flag.value == 0.25
+    for wrong in (Fraction(10**400), Decimal(1), np.zeros(1), interlock.zeros(1), 1j):
+        with pytest.raises(errors.FlagTypeError, match=r"value_conversion\.rate must be a float.*, got "):
+            flag.value = wrong  # type: ignore[assignment]
+    assert flag.value == 0.25
+    backends.unregister(flag)
 
 
 @pytest.mark.parametrize("wrong", [[], "", False, "cudnn.enabled"])

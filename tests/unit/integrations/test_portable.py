@@ -126,7 +126,8 @@ def test_malformed_json_is_refused_and_ignored_in_the_environment(text: str, mes
         env={"INTERLOCK_STATE": text},
     )
     assert (done.code, done.stdout) == (0, "None\n")
-    assert "PortableStateWarning: the variable INTERLOCK_STATE is ignored: it must" in done.stderr
+    warning = "child_script.py:1: PortableStateWarning: the variable INTERLOCK_STATE is ignored: it must"
+    assert warning in done.stderr
 
 
 def test_first_import_in_a_child_applies_the_state() -> None:

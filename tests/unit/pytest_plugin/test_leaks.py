@@ -53,9 +53,7 @@ def test_state_of_interlock_is_named_without_lines_otherwise(pytester: pytest.Py
     assert "INTERLOCK_DEBUG=1" in done.left["test_flag"][0]
     assert done.left["test_scope"][0].startswith("scopes of interlock that were left open: 1;")
     (mode,) = done.left["test_mode"]
-    before, _, after = mode.partition(" -> ")
-    assert "grad=True" in before
-    assert "grad=False" in after
+    assert mode == "interlock.capture(): grad=True -> grad=False, by an unknown line"
     (defaults,) = done.left["test_defaults"]
     assert defaults.startswith("interlock.state.process_defaults().device_index: None -> 1")
 
@@ -111,6 +109,37 @@ def test_flags_that_a_test_registers_are_unregistered(pytester: pytest.Pytester)
     done = run(pytester)
     assert done.left == {}
     assert done.outcomes == {"passed": 2}
+
+
+def test_registered_functions_and_kernels_are_named_and_removed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(late="from interlock import backends\ncalled = []\nbackends.on_change(called.append)")
+    path = program(pytester, "registered_functions")
+    done = run(pytester)
+    functions = {
+        "test_flags": "backends.on_change",
+        "test_modes": "autograd.on_change",
+        "test_carried": "state.register_carried",
+        "test_memory": "accelerator.memory.on_oom",
+        "test_kernel": "dispatch.register_kernel(matmul, mine)",
+    }
+    calls = {test: name.removeprefix("accelerator.").partition("(")[0] for test, name in functions.items()}
+    printing = "interlock.set_printoptions()."
+    assert done.left == {
+        **{
+            test: [f"what interlock.{name} registered at {at(path, test, calls[test])} was left"]
+            for test, name in functions.items()
+        },
+        "test_printing": [
+            f"{printing}precision: 4 -> 2, by an unknown line",
+            f"{printing}sci_mode: None -> True, by an unknown line",
+        ],
+        "test_last": [
+            f"what interlock.backends.on_change registered at {at(path, 'careless', 'on_change')} was left"
+        ],
+    }, done.output
+    assert "interlock: the fixture careless (module) left changes, which were put back:" in done.output
+    assert done.outcomes == {"passed": 10, "errors": 7}
+    assert run(pytester, mode="restore").outcomes == {"passed": 10}
 
 
 def test_flags_that_a_test_unregisters_are_registered_again(pytester: pytest.Pytester) -> None:

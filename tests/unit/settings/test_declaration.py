@@ -329,11 +329,25 @@ def test_register_warns_of_a_writer_that_does_not_exist() -> None:
         ("cudnn.benchmark", '"cudnn.benchmark" is a flag: use backends.explain,'),
         ("declaration.flag", '"declaration.flag" is a flag: use backends.explain,'),
         ("interlock.backends.cudnn.benchmrak", "did you mean backends.cudnn.benchmark?"),
-        ("numexrp.threads", 'call settings.enable("numexpr"), and import it'),
+        ("jaxx.threads", 'known: call settings.enable("jax") and import jax'),
+        ("environ.OMP_NUM_THREADS", 'no setting of "environ" is known: call settings.enable("environ")'),
     ],
 )
-def test_unknown_setting_says_what_knows_the_name(use: Callable[[str], object], name: str, hint: str) -> None:
+def test_unknown_setting_says_what_knows_the_name(
+    use: Callable[[str], object], name: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    monkeypatch.setattr(_libraries, "_enabled", {})
     flag = backends.register("declaration.flag", 1, doc="x")
     with pytest.raises(UnknownSettingError, match=re.escape(hint)):
         use(name)
     backends.unregister(flag)
+
+
+def test_unknown_setting_of_an_enabled_library_says_what_is_left_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    message = r'no setting of "jax" is known: import jax$'
+    with settings.enable("jax"), pytest.raises(UnknownSettingError, match=message):
+        settings.explain("jax.threads")

@@ -14,6 +14,7 @@ import pytest
 from interlock import settings
 from interlock.errors import SettingConflictError, SettingValueError, SettingWarning, UnknownSettingError
 
+from tests.helpers.subprocess import run_program
 from tests.helpers.thread_worker import Worker
 from tests.unit.settings.library import Library, library
 
@@ -509,6 +510,11 @@ def test_decorated_generator_holds_while_it_runs(library: Library) -> None:
     for value in decorated():
         seen += [value, library.values["level"]]
     assert seen == [2, 1, 2, 1]
+
+
+def test_scope_in_a_suspended_generator_ends_silently_with_the_process() -> None:
+    done = run_program("settings.scopes.left_to_a_generator")
+    assert (done.code, done.stdout, done.stderr) == (0, "\n1\n", "")
 
 
 def test_decorator_looks_names_up_at_each_call() -> None:

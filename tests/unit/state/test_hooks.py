@@ -101,7 +101,9 @@ def test_function_is_released_when_it_is_removed(register: Register) -> None:
     gone = weakref.ref(function)
     registration = register(function)
     del function
+    assert registration.is_registered
     registration.remove()
+    assert not registration.is_registered
     gc.collect()
     assert gone() is None
     with interlock.no_grad(), backends.override({"cudnn.enabled": False}):

@@ -84,6 +84,18 @@ def test_message_names_the_function_and_the_number() -> None:
         interlock.tensor([[1.0, INF]], dtype=interlock.int64)
 
 
+def test_float_argument_accepts_every_int_that_a_float_can_hold() -> None:
+    one = interlock.ones(1)
+    assert interlock.allclose(one, one, rtol=2**70)
+    for call in (lambda p: interlock.bernoulli(one, p), lambda p: interlock.nn.functional.dropout(one, p)):
+        with pytest.raises(ValueError, match="p must be from 0 to 1, got 1"):
+            call(2**70)
+    with pytest.raises(
+        OverflowError, match="allclose: atol must be a number that a float can hold, got an int"
+    ):
+        interlock.allclose(one, one, atol=10**400)
+
+
 @pytest.mark.parametrize("value", NO_INTEGERS)
 @pytest.mark.parametrize("shape", [(2,), (0,)])
 def test_full_and_tensor_refuse_numbers_beyond_int64(value: float, shape: tuple[int, ...]) -> None:

@@ -190,6 +190,7 @@ def test_wrong_arguments_raise_ordinary_exceptions(entry: Any) -> None:
                     except BaseException as error:
                         raised.append(error)
     interlock.set_num_threads(threads)
+    interlock.set_printoptions(profile="default")
     # A Rust panic is no subclass of Exception.
     assert raised
     assert all(isinstance(error, Exception) for error in raised)

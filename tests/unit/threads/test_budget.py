@@ -246,6 +246,12 @@ def test_budget_refuses_invalid_arguments(arguments: Any, error: type[Exception]
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("name", ["limits", "set_limits", "oversubscription"])
+def test_each_function_names_itself_for_invalid_workers(name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{name}: workers must be a positive int or None, got 0$"):
+        getattr(threads, name)(workers=0)
+
+
 def test_budget_is_an_int_in_every_format(tmp_path: Path) -> None:
     found = threads.budget(workers=2, root=tmp_path)
     assert (str(found), f"{found}", json.dumps({"threads": found})) == ("4", "4", '{"threads": 4}')

@@ -10,6 +10,7 @@ import sys
 from typing import Literal
 
 from interlock._core import backends as _native
+from interlock._lazy import set_home
 from interlock.backends.cuda._attention import (
     SDPAParams,
     SDPBackend,
@@ -99,7 +100,8 @@ cublas_workspace: int
 cublaslt_workspace: int
 # </flags of cuda>
 
-for _type in (
+set_home(
+    __name__,
     SDPAParams,
     SDPBackend,
     _BlasBackend,
@@ -108,8 +110,7 @@ for _type in (
     cuFFTPlanCache,
     cuFFTPlanCacheAttrContextProp,
     cuFFTPlanCacheManager,
-):
-    _type.__module__ = __name__
+)
 
 cuBLASModule = _native.CudaMatmulFlags
 

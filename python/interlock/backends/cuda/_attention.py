@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, cast
 
+from interlock._arguments import as_bool
 from interlock._core import backends as _native
 from interlock._features import HAS_TENSORS, Tensor
 from interlock.backends.cuda._blas import NumberedEnum
@@ -73,7 +74,8 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
         True
 
     """
-    kernels, with_order = _checked(backends), _bool(set_priority)
+    kernels = _checked(backends)
+    with_order = as_bool("sdpa_kernel: set_priority", set_priority, FlagTypeError)
     values: dict[str, object] = {name: kernel in kernels for kernel, name in _FLAGS.items()}
     if with_order:
         first = [kernel.name.lower() for kernel in kernels]
@@ -106,13 +108,6 @@ def _as_list(backends: object) -> list[object]:
 def _not_a_kernel(given: object) -> AttentionKernelError:
     expected = "sdpa_kernel: backends must be an SDPBackend or a list of them"
     return AttentionKernelError(f"{expected}, got {type(given).__name__}")
-
-
-def _bool(set_priority: object) -> bool:
-    if not isinstance(set_priority, bool):
-        kind = type(set_priority).__name__
-        raise FlagTypeError(f"sdpa_kernel: set_priority must be a bool, got {kind}")
-    return set_priority
 
 
 def sdp_kernel(

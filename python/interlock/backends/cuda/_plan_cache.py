@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, Self, TypeVar, overload
 
 from interlock._core import backends as _native
+from interlock._core.accelerator import device as _device
 from interlock._quote import shown
 from interlock.errors import ReadOnlyFlagError, UnknownFlagError
-
-if TYPE_CHECKING:
-    from interlock._core.accelerator import device as _Device
 
 _Value = TypeVar("_Value")
 
@@ -135,5 +133,5 @@ class cuFFTPlanCacheManager(_PlanCache):
         """The index of the current device."""
         return _native.current_plan_cache_index()
 
-    def __getitem__(self, device: _Device | str | int) -> cuFFTPlanCache:
+    def __getitem__(self, device: _device | str | int) -> cuFFTPlanCache:
         return cuFFTPlanCache(_native.plan_cache_index(device))

@@ -238,13 +238,14 @@ pub(super) const fn first_registered_id() -> u16 {
     FlagIndex::Count as u16
 }
 
-/// Returns the flag with this dotted name, which may begin with `backends.`.
+/// Returns the flag with this dotted name, which may begin with `backends.` or `interlock.backends.`.
 ///
 /// # Errors
 /// Returns [`Error::FlagNamespace`](crate::Error::FlagNamespace) for the name of a namespace of flags, and
 /// [`Error::UnknownFlag`](crate::Error::UnknownFlag) for any other name.
 pub fn find(name: &str) -> crate::Result<&'static FlagSpec> {
-    let relative = name.strip_prefix("backends.").unwrap_or(name);
+    let below = |package| name.strip_prefix(package);
+    let relative = below("backends.").or_else(|| below("interlock.backends.")).unwrap_or(name);
     if let Some(found) = flag_specs().find(|spec| spec.name() == name || spec.name() == relative) {
         return Ok(found);
     }
@@ -329,7 +330,16 @@ mod tests {
 
     #[test]
     fn find_suggests_a_similar_name() {
-        let error = find("cudnn.benchmrak").unwrap_err();
-        assert!(error.to_string().contains("cudnn.benchmark"), "{error}");
+        for name in ["cudnn.benchmrak", "torch.backends.cudnn.benchmark", "cudnn.bench"] {
+            let error = find(name).unwrap_err();
+            assert!(error.to_string().ends_with("did you mean backends.cudnn.benchmark?"), "{error}");
+        }
+    }
+
+    #[test]
+    fn find_accepts_the_name_of_a_module_before_the_flag() {
+        for name in ["cudnn.enabled", "backends.cudnn.enabled", "interlock.backends.cudnn.enabled"] {
+            assert_eq!(find(name).unwrap().name(), "cudnn.enabled");
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::args::{extract_dict, extract_int, extract_str};
 use crate::detach::detach;
 use crate::errors::{IntoPyResult, exception, new_type_error};
 use crate::py_int;
+use crate::switches::try_bool;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(allocator_keys, module)?)?;
@@ -179,8 +180,8 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
             Ok(Value::Backend(backend))
         }
         Value::Switch(_) => {
-            let switch = given.cast::<PyBool>().map_err(|_| wrong_type(key, "a bool", given))?;
-            Ok(Value::Switch(switch.is_true()))
+            let switch = try_bool(given)?.ok_or_else(|| wrong_type(key, "a bool", given))?;
+            Ok(Value::Switch(switch))
         }
         Value::Number(_) => number(given).map(Value::Number),
         Value::Limit(_) if given.is_none() => Ok(Value::Limit(None)),

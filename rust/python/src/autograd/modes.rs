@@ -7,7 +7,7 @@ use interlock::autograd::ModeKind;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::decorated;
 use super::mode_object;
@@ -15,6 +15,7 @@ use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::raw_types::{ffi_ptr, ffi_status};
 use crate::scope_debug;
+use crate::switches::extract_bool;
 
 /// A mode class.
 trait ModeClass {
@@ -350,9 +351,7 @@ unsafe extern "C" fn init<C: ModeClass>(
             };
         }
         let mode = match (given, C::ARGUMENT.1) {
-            (Some(given), _) => {
-                given.cast::<PyBool>().map_err(|_| wrong_type::<C>(&given, "a bool"))?.is_true()
-            }
+            (Some(given), _) => extract_bool(C::NAME, C::ARGUMENT.0, &given)?,
             (None, Some(default)) => default,
             (None, None) => {
                 let message = format!("{}() missing 1 required argument: '{}'", C::NAME, C::ARGUMENT.0);

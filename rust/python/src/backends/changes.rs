@@ -5,9 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::values::object_of_named;
+use crate::args::extract_callable;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::attach;
-use crate::hooks::{call_function, callable};
+use crate::hooks::call_function;
+use crate::registration_observer::observed;
 use crate::registrations::{Registration, keep};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -117,9 +119,10 @@ impl FlagChange {
 ///     FlagChange(cudnn.benchmark: False -> True)
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
-fn on_change(callback: &Bound<'_, PyAny>) -> PyResult<Registration> {
-    let function = callable(callback, "backends.on_change: callback")?;
-    Ok(keep(backends::on_change(move |change| report_change(&function, change))))
+fn on_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
+    let function = extract_callable(callback, "backends.on_change: callback")?;
+    let registration = keep(backends::on_change(move |change| report_change(&function, change)));
+    observed("interlock.backends.on_change", Bound::new(callback.py(), registration)?)
 }
 
 /// Registers a function that is called after each change of one flag.

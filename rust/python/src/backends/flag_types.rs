@@ -175,8 +175,18 @@ unsafe extern "C" fn get_or_suggest(
     if !found.is_null() {
         return found;
     }
+    // SAFETY: as before.
+    unsafe { with_suggestion(owner, name) }
+}
+
+/// Replaces the AttributeError of a failed read by one that suggests a similar name.
+///
+/// # Safety
+/// The interpreter lends both objects, and has set an exception.
+#[cold]
+unsafe fn with_suggestion(owner: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
     ffi_ptr(|py| {
-        // SAFETY: the interpreter lends the owner and the name for the call.
+        // SAFETY: as the caller guarantees.
         let (owner, name) =
             unsafe { (Bound::from_borrowed_ptr(py, owner), Bound::from_borrowed_ptr(py, name)) };
         let error = PyErr::fetch(py);
@@ -185,14 +195,19 @@ unsafe extern "C" fn get_or_suggest(
         if name.starts_with('_') || !error.is_instance_of::<PyAttributeError>(py) {
             return Err(error);
         }
-        Err(unknown(&owner, &name)?)
+        if !owner.is_instance_of::<PyModule>() {
+            return Err(unknown(&owner, &name)?);
+        }
+        // A module has more than flags, and a flag is missing while its module is imported, which Python's text says.
+        let message = format!("{}{}", error.value(py), advice(&owner, &name)?);
+        Err(new_exception(py, "UnknownFlagError", message))
     })
 }
 
 /// The `tp_getattro` of `ModuleType`.
 static MODULE_READ_NAME: OnceBox<ffi::getattrofunc> = OnceBox::new();
 
-/// Reads an attribute exactly as `ModuleType` does.
+/// Reads an attribute as `ModuleType` does; the error suggests a similar name.
 ///
 /// A class that inherits `tp_getattro` from `ModuleType` returns wrong values on CPython 3.14 and later: once a read is
 /// specialized (`LOAD_ATTR_MODULE`), the interpreter reads the module's dict without checking the class for a data
@@ -207,7 +222,9 @@ unsafe extern "C" fn read_name(module: *mut ffi::PyObject, name: *mut ffi::PyObj
         Box::new(slot.unwrap_or(ffi::PyObject_GenericGetAttr))
     });
     // SAFETY: the interpreter's own arguments, of which the first is a module.
-    unsafe { read(module, name) }
+    let found = unsafe { read(module, name) };
+    // SAFETY: the interpreter lends both, and the read has failed.
+    if found.is_null() { unsafe { with_suggestion(module, name) } } else { found }
 }
 
 /// Initializes a module as PyTorch's `GenericModule` does. interlock's own modules exist before they are assigned their
@@ -445,12 +462,16 @@ fn is_submodule(owner: &Bound<'_, PyAny>, name: &str, value: Option<&Bound<'_, P
 }
 
 fn unknown(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
-    let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
-    let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_'));
-    let near = backends::suggest(name, public).or_else(|| find_elsewhere(name));
-    let advice = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-    let message = format!("{} has no flag {}{advice}", qualified_name(owner)?, quoted(name));
+    let message = format!("{} has no flag {}{}", qualified_name(owner)?, quoted(name), advice(owner, name)?);
     Ok(new_exception(owner.py(), "UnknownFlagError", message))
+}
+
+/// Returns the end of a message: a known name that is similar to an unknown one.
+fn advice(owner: &Bound<'_, PyAny>, name: &str) -> PyResult<String> {
+    let known: Vec<String> = owner.dir()?.cast::<PyList>()?.extract()?;
+    let public = known.iter().map(String::as_str).filter(|known| !known.starts_with('_') && *known != name);
+    let near = backends::suggest(name, public).or_else(|| find_elsewhere(name));
+    Ok(near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())
 }
 
 /// Returns the owner's name as a program uses it.

@@ -16,6 +16,7 @@ use crate::detach::call_with;
 use crate::errors::IntoPyResult;
 use crate::py_int;
 use crate::raw_types::{catch_panic_status, ffi_ptr};
+use crate::switches::try_bool;
 
 /// The longest repr of a refused value that a message shows.
 const LONGEST_SHOWN: usize = 60;
@@ -65,8 +66,10 @@ fn from_other<'a>(value: &Bound<'_, PyAny>) -> PyResult<InputValue<'a>> {
         Ok(path)
     } else if let Some(number) = whole_number(value)? {
         Ok(number)
-    } else if let Ok(number) = value.cast::<PyFloat>() {
-        Ok(InputValue::Float(number.value()))
+    } else if let Some(number) = real_number(value)? {
+        Ok(number)
+    } else if let Some(switch) = try_bool(value)? {
+        Ok(InputValue::Bool(switch))
     } else {
         Ok(InputValue::Other(display(value)?))
     }
@@ -131,6 +134,25 @@ fn whole_number(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>
     }
     let number = py_int::index_of_argument(value)?;
     Ok(number.and_then(|number| from_scalar(&number).map(InputValue::into_owned)))
+}
+
+/// Converts a float, or an object of a class that is registered as a real number, such as NumPy floats.
+fn real_number(value: &Bound<'_, PyAny>) -> PyResult<Option<InputValue<'static>>> {
+    let py = value.py();
+    let is_real = || match py.import("sys")?.getattr("modules")?.cast::<PyDict>()?.get_item("numbers")? {
+        Some(numbers) => value.is_instance(&numbers.getattr("Real")?),
+        // No class can be registered yet.
+        None => Ok(false),
+    };
+    if !value.is_instance_of::<PyFloat>() && !is_real()? {
+        return Ok(None);
+    }
+    match value.extract() {
+        Ok(number) => Ok(Some(InputValue::Float(number))),
+        // A `KeyboardInterrupt` is not an error of the value.
+        Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Returns the value and its type, for a message.

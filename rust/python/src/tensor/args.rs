@@ -127,6 +127,20 @@ impl<'py> PyNumber<'py> {
         }
     }
 
+    /// Converts the number, which is an argument of an operation, to a float.
+    pub fn float(&self, name: ArgumentName) -> PyResult<f64> {
+        match self {
+            PyNumber::Bool(value) => Ok(f64::from(u8::from(*value))),
+            PyNumber::Float(value) => Ok(*value),
+            PyNumber::Int(given) => py_int::float64(given).ok_or_else(|| {
+                let given = py_int::text(given);
+                PyOverflowError::new_err(format!(
+                    "{name} must be a number that a float can hold, got {given}"
+                ))
+            }),
+        }
+    }
+
     /// Converts the number to a [`Scalar`]. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Ints
     /// that only an unsigned 64-bit integer can hold raise ArgumentError.
     pub fn scalar(&self, what: &str) -> PyResult<Scalar> {

@@ -2,14 +2,32 @@
 
 use interlock_tensor::{PrintOptions, Scalar};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 
 use super::args::{Arg, PyNumber};
 use super::operation::{ArgumentName, required};
 use crate::errors::{new_exception, shown};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(set_printoptions, module)?)
+    module.add_function(wrap_pyfunction!(set_printoptions, module)?)?;
+    // Not in `__all__`: private.
+    module.setattr("_print_options", wrap_pyfunction!(_print_options, module)?)
+}
+
+/// Returns the arguments of `set_printoptions` that set what is set now.
+#[pyfunction]
+fn _print_options(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let PrintOptions { precision, threshold, edgeitems, linewidth, sci_mode } = PrintOptions::of_process();
+    let options = PyDict::new(py);
+    options.set_item("precision", precision)?;
+    match threshold {
+        usize::MAX => options.set_item("threshold", f64::INFINITY)?,
+        _ => options.set_item("threshold", threshold)?,
+    }
+    options.set_item("edgeitems", edgeitems)?;
+    options.set_item("linewidth", linewidth)?;
+    options.set_item("sci_mode", sci_mode)?;
+    Ok(options)
 }
 
 /// Set how tensors are printed, in the whole process.

@@ -19,7 +19,7 @@ use interlock_tensor::{
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::program::call_program;
 use super::{ReadTensor, Tensor, dtype};
@@ -27,6 +27,7 @@ use crate::accelerator::Device;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call_with, call_with_keywords};
 use crate::errors::new_type_error;
+use crate::switches::try_bool;
 
 /// An option of a call.
 pub(super) enum OptionValue {
@@ -392,9 +393,9 @@ impl PythonKernel {
 
 /// Converts the result of a condition: True and None accept the call, False and a reason refuse it.
 fn verdict(given: &Bound<'_, PyAny>) -> PyResult<std::result::Result<(), Reason>> {
-    if let Ok(accepts) = given.cast::<PyBool>() {
+    if let Some(accepts) = try_bool(given)? {
         let refused = || Err(Reason::from("its condition returned False"));
-        return Ok(if accepts.is_true() { Ok(()) } else { refused() });
+        return Ok(if accepts { Ok(()) } else { refused() });
     }
     if let Ok(reason) = given.cast::<PyString>() {
         return Ok(Err(Reason::from(one_line(&reason.to_string_lossy()).into_owned())));

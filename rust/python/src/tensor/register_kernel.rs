@@ -15,14 +15,15 @@ use interlock_core::base::quote::quoted;
 use interlock_core::binding::dispatch::intern_name;
 use interlock_tensor::{Attention, Conv2d, Matmul};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
 use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation};
-use crate::args::{extract_dict, extract_str};
+use crate::args::{extract_callable, extract_dict, extract_str};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
-use crate::hooks::callable;
 use crate::qualified_name::qualified_name;
+use crate::registration_observer::observed;
 use crate::registrations::at_end;
+use crate::switches::try_bool;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     at_end(forget);
@@ -134,10 +135,10 @@ fn requirements(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let mut requires = Vec::new();
     for (flag, value) in extract_dict(given, WHAT)? {
         let flag = extract_str(&flag, "register_kernel: the name of a flag in requires")?.into_owned();
-        let value = match value.cast::<PyBool>() {
-            Ok(value) if value.is_true() => "True".to_owned(),
-            Ok(_) => "False".to_owned(),
-            Err(_) => match value.cast::<PyString>() {
+        let value = match try_bool(&value)? {
+            Some(true) => "True".to_owned(),
+            Some(false) => "False".to_owned(),
+            None => match value.cast::<PyString>() {
                 Ok(name) => name.to_string_lossy().into_owned(),
                 Err(_) => {
                     let what = "register_kernel: the value of a flag in requires";
@@ -203,15 +204,15 @@ fn register_for<O: PythonOperation>(
 /// be imported.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // called from one place
-fn _register_kernel(
-    operation: &Bound<'_, PyAny>,
+fn _register_kernel<'py>(
+    operation: &Bound<'py, PyAny>,
     name: &Bound<'_, PyAny>,
     function: &Bound<'_, PyAny>,
     dsl: &Bound<'_, PyAny>,
     condition: &Bound<'_, PyAny>,
     replaces: &Bound<'_, PyAny>,
     requires: &Bound<'_, PyAny>,
-) -> PyResult<RegisteredKernel> {
+) -> PyResult<Bound<'py, RegisteredKernel>> {
     let py = operation.py();
     let operation = extract_str(operation, "register_kernel: operation")?;
     let name = extract_str(name, "register_kernel: name")?;
@@ -232,9 +233,9 @@ fn _register_kernel(
     };
     let functions = Functions {
         declared_by,
-        function: callable(function, "register_kernel: function")?,
+        function: extract_callable(function, "register_kernel: function")?,
         condition: (!condition.is_none())
-            .then(|| callable(condition, "register_kernel: condition"))
+            .then(|| extract_callable(condition, "register_kernel: condition"))
             .transpose()?,
     };
     let replaces = match replaces.is_none() {
@@ -249,7 +250,7 @@ fn _register_kernel(
         replaces,
         requires,
     };
-    match &*operation {
+    let registered = match &*operation {
         Matmul::NAME => register_for::<Matmul>(py, described(Matmul::NAME), functions),
         Attention::NAME => register_for::<Attention>(py, described(Attention::NAME), functions),
         Conv2d::NAME => register_for::<Conv2d>(py, described(Conv2d::NAME), functions),
@@ -257,5 +258,6 @@ fn _register_kernel(
             let known = [Matmul::NAME, Attention::NAME, Conv2d::NAME].map(|name| format!("{name:?}"));
             Err(err_argument(py, "operation", &format!("one of {}", known.join(", ")), &operation))
         }
-    }
+    }?;
+    observed("interlock.dispatch.register_kernel", Bound::new(py, registered)?)
 }

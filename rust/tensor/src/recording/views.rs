@@ -12,7 +12,7 @@ use super::node_builder::{NodeBuilder, is_recording};
 use super::node_creation_hook::created;
 use crate::layout::Layout;
 use crate::tensor::{BackwardFn, CreationMeta, GradFn, Node, PartOfBase, ViewInfo};
-use crate::{DType, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 /// Marks `view` as a view of `source`.
 pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
@@ -173,25 +173,14 @@ fn node_of_view(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
     Ok(builder.build_with(&base.alias(layout.clone()), BackwardFn::View(Box::new(layouts))))
 }
 
-impl DType {
-    /// Returns an error if tensors of this type cannot require grad.
-    pub fn check_differentiable(self) -> Result<()> {
-        if self.is_floating_point() {
-            return Ok(());
-        }
-        let expected = "floating point".to_owned();
-        Err(Error::DType { op: "requires_grad", argument: "dtype", expected, given: self, hint: "" })
-    }
-}
-
 impl Tensor {
     /// Sets whether operations on this leaf are recorded.
     pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
         if !requires_grad && !self.is_leaf()? {
             return Err(Error::NotLeaf);
         }
-        if requires_grad {
-            self.dtype().check_differentiable()?;
+        if requires_grad && !self.dtype().is_floating_point() {
+            return Err(Error::not_floating_point("requires_grad", self.dtype()));
         }
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
             return Err(Error::Inference { action: "require grad" });

@@ -190,7 +190,7 @@ def test_wrong_arguments_are_refused(make: object, error: type[Exception], text:
         ("1", "interlock: 1 race found (INTERLOCK_DETECT_RACES=1)"),
         ("poison", "interlock: 1 race found"),
         ("0", ""),
-        ("yes", "INTERLOCK_DETECT_RACES must be 0, 1 or poison"),
+        ("yes", "FlagEnvironmentWarning: INTERLOCK_DETECT_RACES is ignored: it must be 0, 1 or poison"),
     ],
 )
 def test_environment_variable_prints_races_at_exit(value: str, wanted: str) -> None:
@@ -199,6 +199,8 @@ def test_environment_variable_prints_races_at_exit(value: str, wanted: str) -> N
     assert wanted in done.stderr
     assert ("missing:" in done.stderr) == (value in ("1", "poison"))
     assert "is ignored: there is no variable" not in done.stderr
+    # A warning is reported at the import of the program.
+    assert "site-packages" not in done.stderr
 
 
 def test_pytest_option_fails_tests_with_races(tmp_path: Path) -> None:

@@ -7,18 +7,19 @@ use interlock::accelerator::memory::{self, OutOfMemory, Registration as CoreRegi
 use interlock_core::base::mutex::Mutex;
 use once_cell::race::OnceBox;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::PyBool;
 
 use crate::deferred_drop::{self, DeferredDrop};
 use crate::detach::{attach, call};
 use crate::errors::{exception, new_type_error};
 use crate::pending_exception;
+use crate::registration_observer::observed;
+use crate::registrations::{Registration, keep};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     static RECLAIM: OnceBox<CoreRegistration> = OnceBox::new();
     // Dropped Python objects that are not released yet may hold memory.
     RECLAIM.get_or_init(|| Box::new(memory::on_shortage(|_, _| release_dropped_objects())));
-    module.add_class::<Registration>()?;
     module.add_function(wrap_pyfunction!(on_oom, module)?)
 }
 
@@ -127,40 +128,30 @@ fn add_context(py: Python<'_>, raised: &PyErr, context: &PyErr) -> PyResult<()> 
 ///     1073741824
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
-fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Registration> {
+fn on_oom(callback: Bound<'_, PyAny>) -> PyResult<Bound<'_, Registration>> {
     static REGISTRATION: OnceBox<CoreRegistration> = OnceBox::new();
     if !callback.is_callable() {
         return Err(new_type_error("accelerator.memory.on_oom: callback", "callable", &callback));
     }
     REGISTRATION.get_or_init(|| Box::new(memory::on_oom(call_callbacks)));
+    let py = callback.py();
     let callback = DeferredDrop::new(callback);
-    Ok(Registration(with_callbacks(|callbacks| {
+    let number = with_callbacks(|callbacks| {
         callbacks.last += 1;
         callbacks.functions.push((callbacks.last, callback));
         callbacks.last
-    })))
+    });
+    observed("interlock.accelerator.memory.on_oom", Bound::new(py, keep(Callback(number)))?)
 }
 
-/// A registered out-of-memory callback. `with registration:` removes it at the end of the block.
-#[pyclass(frozen, module = "interlock.accelerator.memory")]
-struct Registration(u64);
+/// Removes a callback when it is dropped.
+struct Callback(u64);
 
-#[pymethods]
-impl Registration {
-    /// Remove the callback. Has no effect if it was removed before.
-    fn remove(&self) {
+impl Drop for Callback {
+    fn drop(&mut self) {
         drop(with_callbacks(|callbacks| {
             let index = callbacks.functions.iter().position(|(number, _)| *number == self.0);
             index.map(|index| callbacks.functions.remove(index))
         }));
-    }
-
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
-    }
-
-    #[pyo3(signature = (*_error))]
-    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
-        self.remove();
     }
 }

@@ -114,10 +114,16 @@ impl NewTensor {
         if let Some(left) = self.device.filter(is_other) {
             return Err(Error::Devices { op, left, right: own }).into_py_result(py);
         }
-        if self.requires_grad {
-            out.dtype().check_differentiable().into_py_result(py)?;
+        self.check_differentiable(op, out.dtype()).into_py_result(py)
+    }
+
+    /// Returns an error if a new tensor is to require grad and cannot, because of its type.
+    fn check_differentiable(&self, op: &'static str, given: DType) -> Result<()> {
+        if !self.requires_grad || given.is_floating_point() {
+            return Ok(());
         }
-        Ok(())
+        let expected = "floating point if requires_grad is True".to_owned();
+        Err(Error::DType { op, argument: "dtype", expected, given, hint: "" })
     }
 
     /// Returns the given dtype and placement, or this dtype and the default device.
@@ -150,9 +156,7 @@ impl NewTensor {
     ) -> PyResult<TensorOptions> {
         let placement = self.placement(py, op, default)?;
         let dtype = self.dtype.unwrap_or(dtype);
-        if self.requires_grad {
-            dtype.check_differentiable().into_py_result(py)?;
-        }
+        self.check_differentiable(op, dtype).into_py_result(py)?;
         Ok(TensorOptions { dtype, placement })
     }
 
@@ -163,7 +167,11 @@ impl NewTensor {
         op: &'static str,
         make: impl FnOnce() -> Result<CoreTensor> + Send,
     ) -> PyResult<Py<Tensor>> {
-        build(py, self.requires_grad, || make().map_err(|error| error.during(op)))
+        build(py, self.requires_grad, || {
+            let tensor = make().map_err(|error| error.during(op))?;
+            self.check_differentiable(op, tensor.dtype())?;
+            Ok(tensor)
+        })
     }
 }
 

@@ -68,7 +68,10 @@ impl FromArgument<'_, '_> for f64 {
     const WANTED: &'static str = Scalar::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        Ok(Scalar::try_from_argument(name, given)?.map(Scalar::cast))
+        match given.cast::<Tensor>() {
+            Ok(_) => Ok(Scalar::try_from_argument(name, given)?.map(Scalar::cast)),
+            Err(_) => PyNumber::extract(given)?.map(|number| number.float(name)).transpose(),
+        }
     }
 }
 
@@ -104,6 +107,6 @@ impl FromArgument<'_, '_> for Float {
     const WANTED: &'static str = "a float";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        Ok(Number::try_from_argument(name, given)?.map(|Number(value)| Float(value.cast())))
+        PyNumber::extract(given)?.map(|number| number.float(name).map(Float)).transpose()
     }
 }

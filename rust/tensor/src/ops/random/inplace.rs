@@ -5,7 +5,7 @@ use super::samples::bernoulli;
 use crate::dtype::Bool8;
 use crate::error::check_fits;
 use crate::layout::check_broadcastable_to;
-use crate::ops::elementwise::operand::Operand;
+use crate::ops::elementwise::operand::{Operand, check_floating_point};
 use crate::ops::elementwise::writing::{overwrite_with, overwritten};
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
@@ -42,6 +42,7 @@ impl Generator {
     /// Overwrites the elements like [`Tensor::normal_`].
     pub fn normal_<'t>(&self, target: &'t Tensor, mean: f64, std: f64) -> Result<&'t Tensor> {
         let op = "normal_";
+        check_floating_point(op, target)?;
         if std.is_nan() || std < 0.0 {
             return Err(Error::value(op, "std", "not be negative", Scalar::Float(std)));
         }
@@ -56,6 +57,7 @@ impl Generator {
     /// Overwrites the elements like [`Tensor::uniform_`].
     pub fn uniform_<'t>(&self, target: &'t Tensor, low: f64, high: f64) -> Result<&'t Tensor> {
         let (op, dtype) = ("uniform_", target.dtype());
+        check_floating_point(op, target)?;
         for (argument, bound) in [("from_", low), ("to", high)] {
             if !bound.is_finite() {
                 return Err(Error::value(op, argument, "be finite", Scalar::Float(bound)));

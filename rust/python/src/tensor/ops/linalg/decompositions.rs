@@ -90,7 +90,7 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
 /// Returns:
 ///     A named tuple `(eigenvalues, eigenvectors)`. The eigenvalues are in ascending order, and the eigenvectors are
 ///     the columns of orthogonal matrices, whose signs are arbitrary. Vectors of equal eigenvalues have no gradient: it
-///     is infinite or NaN.
+///     is infinite or NaN. Every result for a matrix that is not finite is NaN.
 ///
 /// Raises:
 ///     ArgumentError: `UPLO` has another value.
@@ -113,7 +113,7 @@ fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -
     Ok(Named([values, vectors]))
 }
 
-/// Return the eigenvalues of symmetric matrices in ascending order.
+/// Return the eigenvalues of symmetric matrices in ascending order; NaN for a matrix that is not finite.
 ///
 /// Args:
 ///     {matrices}

@@ -2,8 +2,8 @@
 
 use interlock_tensor::{Error, Result, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 
+use crate::switches::try_bool;
 use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op};
 
 /// Return the variance of all elements, or over one or several dimensions.
@@ -153,9 +153,9 @@ impl<'py> FromArgument<'_, 'py> for DimsOrUnbiased {
     const WANTED: &'static str = Ints::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
-        match given.cast::<PyBool>() {
-            Ok(unbiased) => Ok(Some(DimsOrUnbiased::Unbiased(unbiased.is_true()))),
-            Err(_) => Ok(Ints::try_from_argument(name, given)?.map(DimsOrUnbiased::Dims)),
+        match try_bool(given)? {
+            Some(unbiased) => Ok(Some(DimsOrUnbiased::Unbiased(unbiased))),
+            None => Ok(Ints::try_from_argument(name, given)?.map(DimsOrUnbiased::Dims)),
         }
     }
 }
