@@ -303,7 +303,7 @@ impl ScopeBarrier {
     }
 
     fn __repr__(&self) -> String {
-        format!("<interlock.state.scope_barrier: {} scopes ended>", self.ended())
+        format!("<interlock.state.scope_barrier: ended={}>", self.ended())
     }
 
     fn __enter__<'a, 'py>(slf: &'a Bound<'py, Self>) -> &'a Bound<'py, Self> {

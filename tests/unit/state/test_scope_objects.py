@@ -32,7 +32,7 @@ def test_repr_of_scopes_shows_what_they_set() -> None:
     assert repr(captured.apply()) == f"StateScope({captured!r})"
     with state.scope_barrier() as barrier:
         interlock.no_grad().__enter__()
-    assert repr(barrier) == "<interlock.state.scope_barrier: 1 scopes ended>"
+    assert repr(barrier) == "<interlock.state.scope_barrier: ended=1>"
 
 
 def test_keys_of_caches_have_weak_references() -> None:

@@ -11,16 +11,17 @@ use crate::Element;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scaled {
     /// Has an absolute value from `2 ** -LIMIT` to `2 ** LIMIT`, or is 0, infinite or NaN.
-    mantissa: f64,
-    exponent: i64,
+    pub mantissa: f64,
+    pub exponent: i64,
 }
 
 /// The largest exponent of a mantissa. Products of two mantissas are finite.
-const LIMIT: i64 = 256;
+pub(super) const LIMIT: i64 = 256;
 
 /// Returns 2 to a power at which it is a normal number.
-fn power_of_two(exponent: i64) -> f64 {
-    2f64.powi(i32::try_from(exponent).unwrap_or_default())
+#[inline(always)]
+pub(super) const fn power_of_two(exponent: i64) -> f64 {
+    f64::from_bits((exponent.wrapping_add(1023) as u64) << 52)
 }
 
 impl Scaled {
@@ -30,66 +31,31 @@ impl Scaled {
     /// Returns an element. The conversion is exact.
     #[inline(always)]
     pub fn new<T: Element>(element: T) -> Self {
+        Scaled { mantissa: element.to_f64(), exponent: 0 }.within_limits()
+    }
+
+    /// Returns whether a number may be a mantissa. It has no branches.
+    #[inline(always)]
+    pub fn is_within(number: f64) -> bool {
+        let size = number.abs();
+        let is_large = (size > power_of_two(LIMIT)) & (size < f64::INFINITY);
+        let is_small = (size < power_of_two(-LIMIT)) & (size > 0.0);
+        !(is_large | is_small)
+    }
+
+    /// Brings any mantissa to the limits.
+    #[inline(always)]
+    pub fn within_limits(self) -> Self {
         // The smallest numbers need two steps.
-        Scaled { mantissa: element.to_f64(), exponent: 0 }.normalized().normalized()
-    }
-
-    /// Returns the product of elements, which are multiplied in lanes. The compiler vectorizes it for the instructions of
-    /// the caller.
-    #[inline(always)]
-    pub fn product<T: Element>(elements: &[T]) -> Self {
-        /// As many registers hide the latency of a multiplication.
-        const LANES: usize = 64;
-        // Mantissas of single precision are within the limits. Products of three mantissas need one step.
-        let factor = |element: T| match size_of::<T>() {
-            ..=4 => Scaled { mantissa: element.to_f64(), exponent: 0 },
-            _ => Self::new(element),
-        };
-        let times = |lane: (&mut f64, &mut i64), factor: Scaled| {
-            let product =
-                Scaled { mantissa: *lane.0, exponent: *lane.1 }.unlimited_product(factor).normalized();
-            (*lane.0, *lane.1) = (product.mantissa, product.exponent);
-        };
-        let pairs = elements.chunks_exact(2 * LANES);
-        let rest = pairs.remainder().iter().fold(Self::ONE, |product, element| product * Self::new(*element));
-        if pairs.len() == 0 {
-            return rest;
-        }
-        let (mut mantissas, mut exponents) = ([1.0; LANES], [0; LANES]);
-        for pair in pairs {
-            let (left, right) = pair.split_at(LANES);
-            let factors = left.iter().zip(right).map(|(a, b)| factor(*a).unlimited_product(factor(*b)));
-            mantissas
-                .iter_mut()
-                .zip(&mut exponents)
-                .zip(factors)
-                .for_each(|(lane, factor)| times(lane, factor));
-        }
-        // Pairs of lanes become one, until one is left.
-        let mut width = LANES;
-        while width > 1 {
-            width /= 2;
-            let ((left, right), (own, other)) =
-                (mantissas.split_at_mut(width), exponents.split_at_mut(width));
-            let factors =
-                right.iter().zip(&*other).map(|(&mantissa, &exponent)| Scaled { mantissa, exponent });
-            left.iter_mut().zip(own).zip(factors).for_each(|(lane, factor)| times(lane, factor));
-        }
-        let lanes = mantissas.iter().zip(&exponents).take(1);
-        lanes.fold(rest, |product, (&mantissa, &exponent)| product * Scaled { mantissa, exponent })
-    }
-
-    /// Returns the product with a mantissa that may be beyond the limits.
-    #[inline(always)]
-    fn unlimited_product(self, other: Self) -> Self {
-        Scaled {
-            mantissa: self.mantissa * other.mantissa,
-            exponent: self.exponent.wrapping_add(other.exponent),
-        }
+        if Self::is_within(self.mantissa) { self } else { self.normalized().normalized() }
     }
 
     /// Returns the nearest element.
+    #[inline(always)]
     pub fn to_element<T: Element>(self) -> T {
+        if self.exponent == 0 {
+            return T::from_f64(self.mantissa);
+        }
         // Beyond these exponents it is infinite or 0. Two factors, because one may be outside the range of `f64`.
         let exponent = self.exponent.clamp(-2000, 2000);
         let half = exponent / 2;
@@ -99,17 +65,13 @@ impl Scaled {
     /// Brings a mantissa nearer to the limits by one step, which is enough after a product or a sum.
     #[inline(always)]
     fn normalized(self) -> Self {
-        /// 2 to a power at which it is a normal number.
-        const fn power(exponent: i64) -> f64 {
-            f64::from_bits(((exponent + 1023) as u64) << 52)
-        }
         const STEP: i64 = 2 * LIMIT;
         let size = self.mantissa.abs();
-        let is_large = size > power(LIMIT) && size < f64::INFINITY;
-        let is_small = size < power(-LIMIT) && size > 0.0;
+        let is_large = size > power_of_two(LIMIT) && size < f64::INFINITY;
+        let is_small = size < power_of_two(-LIMIT) && size > 0.0;
         // Without branches, so that the compiler vectorizes it.
-        let factor = if is_large { power(-STEP) } else { 1.0 };
-        let factor = if is_small { power(STEP) } else { factor };
+        let factor = if is_large { power_of_two(-STEP) } else { 1.0 };
+        let factor = if is_small { power_of_two(STEP) } else { factor };
         let shift = if is_large { STEP } else { 0 };
         let shift = if is_small { -STEP } else { shift };
         Scaled { mantissa: self.mantissa * factor, exponent: self.exponent.wrapping_add(shift) }
@@ -121,7 +83,9 @@ impl Mul for Scaled {
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        self.unlimited_product(other).normalized()
+        let mantissa = self.mantissa * other.mantissa;
+        let product = Scaled { mantissa, exponent: self.exponent.wrapping_add(other.exponent) };
+        if Self::is_within(mantissa) { product } else { product.normalized() }
     }
 }
 
@@ -165,28 +129,6 @@ mod tests {
         assert!(product(&[-1.0, 0.0]).is_sign_negative());
         assert_eq!(product(&[2.0; 3000]), f64::INFINITY);
         assert_eq!(product(&[vec![1.5; 3000], vec![0.5; 3000]].concat()), product(&[0.75; 3000]));
-    }
-
-    #[test]
-    fn products_in_lanes_do_not_overflow_on_the_way() {
-        for count in [1, 127, 128, 1000] {
-            for (large, small) in [(1e300, 1e-300), (f64::MAX, f64::from_bits(1)), (2.0, 0.25)] {
-                let factors = [vec![large; count], vec![small; count], vec![1.0 / (large * small); count]];
-                let product = Scaled::product(&factors.concat()).to_element::<f64>();
-                assert!((product - 1.0).abs() < 1e-11, "{product} of {count} times {large} and {small}");
-            }
-            let (large, small) = (f32::MAX, f32::from_bits(1));
-            let factors =
-                [vec![small; count], vec![large; count], vec![1.0 / (large * small); count]].concat();
-            let product = factors.iter().fold(Scaled::ONE, |product, factor| product * Scaled::new(*factor));
-            let (product, found): (f64, f64) = (product.to_element(), Scaled::product(&factors).to_element());
-            assert!((found / product - 1.0).abs() < 1e-11, "{found}, not {product}");
-            let with = |special: &[f32]| {
-                Scaled::product(&[&*factors, special, &factors].concat()).to_element::<f64>()
-            };
-            assert!(with(&[f32::INFINITY, 0.0]).is_nan() && with(&[f32::NAN]).is_nan());
-            assert_eq!((with(&[0.0]), with(&[-f32::INFINITY])), (0.0, f64::NEG_INFINITY));
-        }
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub(super) use tests::{arch, instruction_sets, with_instruction_set};
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elementwise::atan2;
     use crate::{DType, Result, Tensor};
 
     thread_local!(static FORCED: std::cell::Cell<Option<Arch>> = const { std::cell::Cell::new(None) });
@@ -121,7 +122,7 @@ mod tests {
             x.amax(Some(&[1]), false)?,
             x.argmax(Some(1), false)?,
         ];
-        let functions: [fn(&Tensor) -> Result<Tensor>; 14] = [
+        let functions: [fn(&Tensor) -> Result<Tensor>; 20] = [
             Tensor::exp,
             Tensor::expm1,
             Tensor::log,
@@ -132,6 +133,12 @@ mod tests {
             Tensor::floor,
             |x| x.softmax(1)?.add(&x.log_softmax(1)?),
             Tensor::sin,
+            Tensor::tan,
+            Tensor::acos,
+            Tensor::atan,
+            Tensor::sinh,
+            Tensor::asinh,
+            |x| atan2(x, &x.flip(&[1])?),
             Tensor::erf,
             |x| x.pow(2.5)?.add(&x.pow(3i64)?),
             |x| x.prod(Some(1), false),

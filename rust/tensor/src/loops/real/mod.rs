@@ -42,10 +42,28 @@ pub(crate) trait Real:
     fn sin(self) -> Self;
     /// Returns the cosine, if [`is_moderate`](Real::is_moderate).
     fn cos(self) -> Self;
-    /// Returns whether the number is an angle whose sine and cosine are precise.
+    /// Returns the tangent, if [`is_moderate`](Real::is_moderate).
+    fn tan(self) -> Self;
+    /// Returns whether the number is an angle whose sine, cosine and tangent are precise.
     fn is_moderate(self) -> bool;
+    /// Returns the arc sine.
+    fn asin(self) -> Self;
+    /// Returns the arc cosine.
+    fn acos(self) -> Self;
     /// Returns the arc tangent.
     fn atan(self) -> Self;
+    /// Returns the angle of the point with this y-coordinate and the given x-coordinate.
+    fn atan2(self, x: Self) -> Self;
+    /// Returns the hyperbolic sine.
+    fn sinh(self) -> Self;
+    /// Returns the hyperbolic cosine.
+    fn cosh(self) -> Self;
+    /// Returns the inverse hyperbolic sine.
+    fn asinh(self) -> Self;
+    /// Returns the inverse hyperbolic cosine.
+    fn acosh(self) -> Self;
+    /// Returns the inverse hyperbolic tangent of a number of at least 0.
+    fn atanh(self) -> Self;
     /// Returns the error function.
     fn erf(self) -> Self;
     /// Returns 1 minus the error function.
@@ -56,7 +74,7 @@ pub(crate) trait Real:
 
 /// Implements the functions that one module has for the type, and those that others have.
 macro_rules! real {
-    ($float:ident, $largest_angle:expr, $pow:path, [$($function:ident = $path:expr),+ $(,)?]) => {
+    ($float:ident, $largest_angle:expr, $pow:path, $atan2:path, [$($function:ident = $path:expr),+ $(,)?]) => {
         impl Real for $float {
             #[inline(always)]
             fn is_moderate(self) -> bool {
@@ -74,6 +92,10 @@ macro_rules! real {
             fn pow(self, exponent: Self) -> Self {
                 $pow(self, exponent)
             }
+            #[inline(always)]
+            fn atan2(self, x: Self) -> Self {
+                $atan2(self, x)
+            }
             $(#[inline(always)]
             fn $function(self) -> Self {
                 $path(self)
@@ -86,6 +108,7 @@ real!(
     f32,
     single::LARGEST_ANGLE,
     single::pow,
+    single::atan2,
     [
         exp = single::exp,
         exp2 = single::exp2,
@@ -98,7 +121,15 @@ real!(
         sigmoid = single::sigmoid,
         sin = single::sin,
         cos = single::cos,
+        tan = single::tan,
+        asin = single::asin,
+        acos = single::acos,
         atan = single::atan,
+        sinh = single::sinh,
+        cosh = single::cosh,
+        asinh = single::asinh,
+        acosh = single::acosh,
+        atanh = single::atanh,
         erf = single::erf,
         erfc = single::erfc,
     ]
@@ -108,6 +139,7 @@ real!(
     f64,
     double::LARGEST_ANGLE,
     f64::powf,
+    f64::atan2,
     [
         exp = double::exp,
         exp2 = f64::exp2,
@@ -120,7 +152,15 @@ real!(
         sigmoid = double::sigmoid,
         sin = double::sin,
         cos = double::cos,
-        atan = f64::atan,
+        tan = double::tan,
+        asin = double::asin,
+        acos = double::acos,
+        atan = double::atan,
+        sinh = f64::sinh,
+        cosh = f64::cosh,
+        asinh = f64::asinh,
+        acosh = f64::acosh,
+        atanh = f64::atanh,
         erf = double::erf,
         erfc = libm::erfc,
     ]

@@ -94,7 +94,7 @@ macro_rules! pair_operations {
 
 pair_operations! {
     /// Returns the arctangent of `left / right`; the signs of both choose the quadrant.
-    atan2, dividing, "Atan2Backward0", |y, x| y.atan2(x), |g, y, x| (
+    atan2, dividing, "Atan2Backward0", Real::atan2, |g, y, x| (
         atan2_gradient(g, x, y, x), atan2_gradient(g, &y.neg()?, y, x)
     );
     /// Returns the length of the hypotenuse of a right triangle with these legs.

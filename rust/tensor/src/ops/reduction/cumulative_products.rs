@@ -45,6 +45,14 @@ impl<T: Element> Row<'_, T> {
 
     /// Writes the derivative of each cumulative product in all directions.
     fn write_products(&self, out: &mut [T]) -> Result<()> {
+        if self.directions.is_empty() {
+            let mut product = Scaled::ONE;
+            out.iter_mut().zip(self.factors).for_each(|(out, factor)| {
+                product = product * Scaled::new(*factor);
+                *out = product.to_element();
+            });
+            return Ok(());
+        }
         let mut parts = try_from_elem(Scaled::ZERO, 1 << self.directions.len())?;
         parts.first_mut().into_iter().for_each(|part| *part = Scaled::ONE);
         for (position, out) in out.iter_mut().enumerate() {

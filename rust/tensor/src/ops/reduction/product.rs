@@ -5,7 +5,6 @@ use super::scans::{cumprod_backward, widened};
 use super::sums::reduced_dims;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
-use crate::loops::scaled::Scaled;
 use crate::ops::shape::join::cat;
 use crate::recording::NodeBuilder;
 use crate::{Element, Result, Tensor, loops};
@@ -18,17 +17,7 @@ impl Tensor {
         let over = reduced_dims(op, input.shape(), dim.as_ref().map(std::slice::from_ref))?;
         let to = (over.shape(keepdim), input.dtype());
         let out = if input.dtype().is_floating_point() {
-            dispatch_float!(input.dtype(), T => {
-                let products = loops::fold_blocks(
-                    Scaled::ONE,
-                    #[inline(always)]
-                    |elements: &[T]| Scaled::product(elements),
-                    #[inline(always)]
-                    |a, b| a * b,
-                    Scaled::to_element::<T>,
-                );
-                reduce(op, &input, &over.mask, to, &products)
-            })?
+            dispatch_float!(input.dtype(), T => reduce(op, &input, &over.mask, to, &loops::products::<T>()))?
         } else {
             let products = loops::fold(1, i64::times, i64::times, |product: i64| product);
             reduce(op, &input, &over.mask, to, &products)?

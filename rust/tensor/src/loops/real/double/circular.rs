@@ -1,4 +1,4 @@
-//! The sine and the cosine, in quarters of a turn.
+//! The sine, the cosine and the tangent, in quarters of a turn.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -8,7 +8,7 @@ use super::{ROUND, polynomial};
 pub(in super::super) const LARGEST_ANGLE: f64 = 1e8;
 
 /// A quarter of a turn, in three parts.
-const QUARTER: [f64; 3] = [FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
+pub(super) const QUARTER: [f64; 3] = [FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
 /// `(sin(x) / x - 1) / x ** 2` in `x ** 2`, for up to an eighth of a turn, with an error of 2 ** -57 of the sine.
 const SINE: [f64; 6] = [
@@ -30,16 +30,24 @@ const COSINE: [f64; 6] = [
     -1.135_860_333_027_939_4e-11,
 ];
 
-/// Returns the sine of the sum of an angle and a number of quarter turns.
+/// Returns the sine and the cosine of the difference between an angle and the nearest number of quarter turns, and bits whose
+/// lowest ones are that number.
 #[inline(always)]
-fn sine_after(x: f64, quarters: u64) -> f64 {
+fn reduced(x: f64) -> (f64, f64, u64) {
     let rounded = x.mul_add(FRAC_2_PI, ROUND);
     let n = rounded - ROUND;
     let rest = QUARTER.iter().fold(x, |rest, part| n.mul_add(-part, rest));
     let square = rest * rest;
     let sine = (rest * square).mul_add(polynomial(square, &SINE), rest);
     let cosine = (square * square).mul_add(polynomial(square, &COSINE), square.mul_add(-0.5, 1.0));
-    let quarter = rounded.to_bits().wrapping_add(quarters);
+    (sine, cosine, rounded.to_bits())
+}
+
+/// Returns the sine of the sum of an angle and a number of quarter turns.
+#[inline(always)]
+fn sine_after(x: f64, quarters: u64) -> f64 {
+    let (sine, cosine, quarter) = reduced(x);
+    let quarter = quarter.wrapping_add(quarters);
     let result = if quarter & 1 == 0 { sine } else { cosine };
     f64::from_bits(result.to_bits() ^ (quarter & 2) << 62)
 }
@@ -56,4 +64,14 @@ pub(in super::super) fn sin(x: f64) -> f64 {
 #[inline(always)]
 pub(in super::super) fn cos(x: f64) -> f64 {
     sine_after(x, 1)
+}
+
+/// Returns the tangent of an angle of at most [`LARGEST_ANGLE`].
+#[inline(always)]
+pub(in super::super) fn tan(x: f64) -> f64 {
+    let (sine, cosine, quarter) = reduced(x);
+    let is_even = quarter & 1 == 0;
+    let tangent = if is_even { sine } else { -cosine } / if is_even { cosine } else { sine };
+    // Keeps the sign of 0.
+    if x == 0.0 { x } else { tangent }
 }

@@ -3,11 +3,15 @@
 
 mod circular;
 mod error_function;
+mod hyperbolic;
+mod inverse;
 
 use std::f64::consts::LOG2_E;
 
-pub(super) use circular::{LARGEST_ANGLE, cos, sin};
+pub(super) use circular::{LARGEST_ANGLE, cos, sin, tan};
 pub(super) use error_function::erf;
+pub(super) use hyperbolic::{acosh, asinh, atanh, cosh, sinh};
+pub(super) use inverse::{acos, asin, atan, atan2};
 
 /// Adding it rounds a number of at most 51 bits to an integer, which is then in the lower bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -143,7 +147,7 @@ mod tests {
     #[test]
     fn results_are_near_those_of_the_standard_library() {
         type Case = (&'static str, fn(f64) -> f64, fn(f64) -> f64, u64);
-        let cases: [Case; 8] = [
+        let cases: [Case; 12] = [
             ("exp", exp, f64::exp, 2),
             ("exp_m1", exp_m1, f64::exp_m1, 3),
             ("tanh", tanh, f64::tanh, 4),
@@ -152,6 +156,10 @@ mod tests {
             ("erf", erf, libm::erf, 2),
             ("sin", sin, f64::sin, 2),
             ("cos", cos, f64::cos, 2),
+            ("tan", tan, f64::tan, 4),
+            ("asin", asin, f64::asin, 2),
+            ("acos", acos, f64::acos, 2),
+            ("atan", atan, f64::atan, 2),
         ];
         let mut generator = fastrand::Rng::with_seed(3);
         let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, f64::MIN];
@@ -165,7 +173,7 @@ mod tests {
         });
         let numbers: Vec<f64> = special.into_iter().chain(random).collect();
         for (name, function, exact, allowed) in cases {
-            let is_angle = matches!(name, "sin" | "cos");
+            let is_angle = matches!(name, "sin" | "cos" | "tan");
             for &x in numbers.iter().filter(|x| !is_angle || x.abs() <= LARGEST_ANGLE) {
                 let (found, exact) = (function(x), exact(x));
                 // The difference of their bits is the number of floats between them.

@@ -12,12 +12,14 @@ mod exponential;
 mod logarithm;
 mod polynomial;
 mod power;
+mod wide;
 
 pub(super) use circular::{LARGEST_ANGLE, atan, cos, sin};
 pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp_m1, exp2, sigmoid, tanh};
 pub(super) use logarithm::{ln, ln_1p, log2, log10};
 pub(super) use power::pow;
+pub(super) use wide::{acos, acosh, asin, asinh, atan2, atanh, cosh, sinh, tan};
 
 #[cfg(test)]
 mod tests {
@@ -53,7 +55,7 @@ mod tests {
     #[test]
     fn results_are_near_the_exact_ones() {
         type Case = (&'static str, fn(f32) -> f32, fn(f64) -> f64, f64);
-        let cases: [Case; 12] = [
+        let cases: [Case; 19] = [
             ("exp", exp, f64::exp, 1.1),
             ("exp2", exp2, f64::exp2, 0.9),
             ("exp_m1", exp_m1, f64::exp_m1, 1.5),
@@ -66,6 +68,13 @@ mod tests {
             ("erf", erf, libm::erf, 1.2),
             ("erfc", erfc, libm::erfc, 4.2),
             ("atan", atan, f64::atan, 1.4),
+            ("asin", asin, f64::asin, 0.51),
+            ("acos", acos, f64::acos, 0.51),
+            ("sinh", sinh, f64::sinh, 0.51),
+            ("cosh", cosh, f64::cosh, 0.51),
+            ("asinh", asinh, |x| x.abs().asinh().copysign(x), 0.51),
+            ("acosh", acosh, f64::acosh, 0.51),
+            ("atanh", |x| atanh(x.abs()), |x| x.abs().atanh(), 0.51),
         ];
         for (name, function, exact, allowed) in cases {
             for_each_number(|x| {
@@ -76,13 +85,32 @@ mod tests {
     }
 
     #[test]
-    fn sines_and_cosines_are_near_the_exact_ones() {
+    fn sines_cosines_and_tangents_are_near_the_exact_ones() {
         for_each_number(|x| {
             if x.abs() <= LARGEST_ANGLE {
-                for (found, exact) in [(sin(x), f64::from(x).sin()), (cos(x), f64::from(x).cos())] {
-                    assert!(distance(found, exact) <= 1.7, "of {x:e}: {found:e}, not {exact:e}");
+                let wide = f64::from(x);
+                for (found, exact, allowed) in
+                    [(sin(x), wide.sin(), 1.7), (cos(x), wide.cos(), 1.7), (tan(x), wide.tan(), 0.51)]
+                {
+                    assert!(distance(found, exact) <= allowed, "of {x:e}: {found:e}, not {exact:e}");
                 }
             }
         });
+    }
+
+    #[test]
+    fn angles_of_points_are_near_the_exact_ones() {
+        let special =
+            [0.0, 1.0, 3.0, 1e-45, 1e-30, 1e30, f32::MAX, f32::MIN_POSITIVE, f32::INFINITY, f32::NAN];
+        let special = special.into_iter().flat_map(|number: f32| [number, -number]);
+        let mut generator = fastrand::Rng::with_seed(13);
+        let random: Vec<f32> = (0..300).map(|_| (generator.f32() - 0.5) * 8.0).collect();
+        let numbers: Vec<f32> = special.chain(random).collect();
+        for &y in &numbers {
+            for &x in &numbers {
+                let (found, exact) = (atan2(y, x), f64::from(y).atan2(x.into()));
+                assert!(distance(found, exact) <= 0.51, "{y:e}, {x:e}: {found:e}, not {exact:e}");
+            }
+        }
     }
 }
