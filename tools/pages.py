@@ -272,8 +272,9 @@ driver, and writes the results here.
 Functions are in `interlock`, or in the module that the title of a section names. `quantized_linear` is
 `interlock.nn.quantized.functional.linear`.
 
-The arguments `dim` and `keepdim` have second names, those of NumPy: `axis` and `keepdims`. The operations
-are those that small networks and tests of flags and modes need: no pooling, no optimizers, few layers.
+The arguments `dim` and `keepdim` have second names, those of NumPy: `axis` and `keepdims`; type checkers
+know only the first names. The operations are those that small networks and tests of flags and modes need: no
+pooling, no optimizers, few layers.
 [Tensors](tensors.md) explains devices, streams and gradients; docstrings document the
 arguments.""".splitlines()
     for title, runs in sections.items():

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import interlock
+import numpy as np
 from interlock import (
     accelerator,
     aio,
@@ -19,6 +20,7 @@ from interlock import (
 )
 from interlock.autograd import graph
 from interlock.backends import cudnn, mkldnn
+from interlock.nn import functional
 from interlock.utils.checkpoint import checkpoint
 
 backends.fp32_precision = "fp32"  # error: assignment
@@ -163,3 +165,15 @@ size: int = backends.explain(verbose).value
 text = backends.explain(verbose).value  # error: assignment
 text = backends.describe(verbose).default  # error: assignment
 backends.register("must_fail.change", 1, doc="x", on_change=lambda c: c.new.upper())  # error: union-attr
+tensor, array = interlock.zeros(2, 3), np.zeros(3)
+tensor[0] = array  # error: assignment
+tensor.fill_(array)  # error: arg-type
+tensor.mul(array)  # error: arg-type
+tensor.eq(array)  # error: arg-type
+tensor.clamp(array)  # error: arg-type
+tensor.sum(dim=range(1))  # error: arg-type
+tensor.sum(1.5)  # error: arg-type
+interlock.full((3,), array)  # error: arg-type
+interlock.where(tensor > 0, tensor, array)  # error: call-overload
+interlock.zeros(1.5)  # error: arg-type
+functional.cross_entropy(tensor, interlock.tensor([0, 1]), reduction="all")  # error: arg-type

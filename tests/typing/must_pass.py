@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import interlock
+import numpy as np
 from interlock import (
     Tensor,
     accelerator,
@@ -25,6 +26,7 @@ from interlock import (
 )
 from interlock.autograd.grad_mode import set_multithreading_enabled
 from interlock.backends import cudnn
+from interlock.nn import functional
 
 Precision = Literal["none", "ieee", "tf32", "bf16"]
 
@@ -266,8 +268,23 @@ def configure_memory(limit: float) -> str:
     return f"{in_force} {acting}"
 
 
+def numpy_numbers() -> Tensor:
+    """Pass NumPy's numbers and lists of ints to operations."""
+    one, shape = np.int64(1), [2, 3]
+    interlock.manual_seed(one)
+    x = interlock.ones(np.int64(2), 3).reshape(shape)[np.bool_(True)].reshape([np.int64(2), 3])
+    x[0] = np.float32(0.5)
+    x.fill_(np.int8(2)).mul_(np.float64(2.0)).clamp_(np.bool_(True))
+    parts = x.split(one), x.sum(one), x.sum([one, 0]), x.median(one).indices, functional.softmax(x, one)
+    assert x.std(one, True).shape == (*x.std((0, 1)).shape, 2)
+    assert interlock.randint(one, (2, one)).shape + x.view(-1).shape == (2, 1, 6)
+    assert interlock.zeros(interlock.tensor(3)).size(np.int64(0)) == memoryview(x).nbytes // 8
+    return parts[0][0]
+
+
 def main() -> None:
     """Call all functions."""
+    print(numpy_numbers().tolist())
     print(own_flags())
     before = backends.snapshot()
     set_up()

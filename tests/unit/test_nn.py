@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,7 @@ LAYER_ARGUMENTS: list[tuple[tuple[Any, ...], dict[str, Any], type[Exception], st
         errors.DTypeError,
         "dtype must be floating point, got interlock.int64",
     ),
+    ((2**70, 1), {}, errors.ArgumentError, f"embed_dim must be from 1 to 2**29, got {2**70}"),
     ((8, 3), {}, errors.ArgumentError, "num_heads must divide embed_dim, 8, got 3"),
     ((8, 2), {"dropout": "a"}, errors.ArgumentError, "dropout must be 0.0, got 'a'"),
 ]
@@ -195,6 +197,10 @@ def test_errors_of_the_layer_name_it() -> None:
         layer(x.double(), x.double(), x.double())
     with pytest.raises(errors.DTypeError, match=r"^MultiheadAttention: "):
         layer(x, x, x.long())
+    wide = interlock.ones(2, 3, 7)
+    message = "query must have a last dimension of size embed_dim, 4, got shape (2, 3, 7)"
+    with pytest.raises(errors.ShapeError, match=f"^MultiheadAttention: {re.escape(message)}$"):
+        layer(wide, wide, wide)
 
 
 @pytest.mark.parametrize("need_weights", [True, False])

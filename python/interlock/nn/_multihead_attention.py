@@ -10,6 +10,7 @@ from interlock._core.tensor import Tensor, dtype, float32, multi_head_attention,
 from interlock._quote import shown
 from interlock.autograd.grad_mode import no_grad
 from interlock.errors import ArgumentError, DTypeError, ShapeError
+from interlock.nn.parameter import Parameter
 
 __all__ = ["MultiheadAttention"]
 
@@ -23,7 +24,7 @@ class _OutputProjection:
 
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+    def __init__(self, weight: Parameter, bias: Parameter | None) -> None:
         self.weight = weight
         self.bias = bias
 
@@ -87,8 +88,9 @@ class MultiheadAttention:
                 raise TypeError(f"MultiheadAttention: {name} must be an int, got {type(size).__name__}")
         for name, flag in (("bias", bias), ("batch_first", batch_first)):
             as_bool(f"MultiheadAttention: {name}", flag)
-        if embed_dim <= 0:
-            raise ArgumentError(f"MultiheadAttention: embed_dim must be positive, got {embed_dim}")
+        if not 0 < embed_dim <= 2**29:
+            # The weights of a greater size have more elements than can be addressed.
+            raise ArgumentError(f"MultiheadAttention: embed_dim must be from 1 to 2**29, got {embed_dim}")
         if num_heads <= 0 or embed_dim % num_heads:
             raise ArgumentError(
                 f"MultiheadAttention: num_heads must divide embed_dim, {embed_dim}, got {num_heads}"
@@ -112,14 +114,12 @@ class MultiheadAttention:
         self.batch_first = batch_first
         self.training = True
 
-        def uniform(rows: int, bound: float) -> Tensor:
+        def uniform(rows: int, bound: float) -> Parameter:
             unit = rand(rows, embed_dim, device=device, dtype=dtype or float32)
-            return (unit * (2 * bound) - bound).requires_grad_()
+            return Parameter(unit * (2 * bound) - bound)
 
-        def biases(count: int) -> Tensor | None:
-            if not bias:
-                return None
-            return zeros(count, device=device, dtype=dtype or float32, requires_grad=True)
+        def biases(count: int) -> Parameter | None:
+            return Parameter(zeros(count, device=device, dtype=dtype or float32)) if bias else None
 
         # The initialization of PyTorch: Glorot and Bengio (2010) for the first projection.
         self.in_proj_weight = uniform(3 * embed_dim, (6 / (4 * embed_dim)) ** 0.5)
@@ -219,7 +219,7 @@ class MultiheadAttention:
         """Set evaluation mode and return the layer."""
         return self.train(False)
 
-    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """Iterate over the names of the parameters and the parameters."""
         parameters = {
             "in_proj_weight": self.in_proj_weight,
@@ -229,7 +229,7 @@ class MultiheadAttention:
         }
         yield from ((name, tensor) for name, tensor in parameters.items() if tensor is not None)
 
-    def parameters(self) -> Iterator[Tensor]:
+    def parameters(self) -> Iterator[Parameter]:
         """Iterate over the parameters."""
         yield from (tensor for _, tensor in self.named_parameters())
 

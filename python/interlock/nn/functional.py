@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import Literal, SupportsIndex, TypeAlias
 
 from interlock._arguments import as_bool
 from interlock._core.tensor import (
@@ -38,9 +38,8 @@ from interlock._core.tensor import (
 from interlock._quote import shown
 from interlock.errors import ArgumentError
 
-if TYPE_CHECKING:
-    # The functions of the extension module raise for other values.
-    _Reduction: TypeAlias = Literal["mean", "sum", "none"]
+# The functions of the extension module raise for other values.
+_Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 __all__ = [
     "binary_cross_entropy",
@@ -76,7 +75,7 @@ __all__ = [
 def embedding(
     input: Tensor,
     weight: Tensor,
-    padding_idx: int | None = None,
+    padding_idx: SupportsIndex | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
@@ -117,7 +116,7 @@ def embedding(
     return _embedding(input, weight, padding_idx)
 
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(tensor: Tensor, num_classes: SupportsIndex = -1) -> Tensor:
     """Return the one-hot encoding of class indices, along a new last dimension.
 
     Args:
@@ -208,7 +207,7 @@ def tanh(input: Tensor) -> Tensor:
 
 def softmax(
     input: Tensor,
-    dim: int | None = None,
+    dim: SupportsIndex | None = None,
     _stacklevel: int = 3,
     dtype: dtype | None = None,
 ) -> Tensor:
@@ -238,7 +237,7 @@ def softmax(
 
 def softmin(
     input: Tensor,
-    dim: int | None = None,
+    dim: SupportsIndex | None = None,
     _stacklevel: int = 3,
     dtype: dtype | None = None,
 ) -> Tensor:
@@ -267,7 +266,7 @@ def softmin(
 
 def log_softmax(
     input: Tensor,
-    dim: int | None = None,
+    dim: SupportsIndex | None = None,
     _stacklevel: int = 3,
     dtype: dtype | None = None,
 ) -> Tensor:
@@ -299,9 +298,9 @@ def cross_entropy(
     target: Tensor,
     weight: Tensor | None = None,
     size_average: bool | None = None,
-    ignore_index: int = -100,
+    ignore_index: SupportsIndex = -100,
     reduce: bool | None = None,
-    reduction: str = "mean",
+    reduction: _Reduction = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
     """Return the cross entropy of logits for target classes, or for probabilities of the classes.
@@ -354,9 +353,9 @@ def nll_loss(
     target: Tensor,
     weight: Tensor | None = None,
     size_average: bool | None = None,
-    ignore_index: int = -100,
+    ignore_index: SupportsIndex = -100,
     reduce: bool | None = None,
-    reduction: str = "mean",
+    reduction: _Reduction = "mean",
 ) -> Tensor:
     """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
 
@@ -400,7 +399,7 @@ def binary_cross_entropy(
     weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
-    reduction: str = "mean",
+    reduction: _Reduction = "mean",
 ) -> Tensor:
     """Return the binary cross entropy of probabilities.
 
@@ -443,7 +442,7 @@ def binary_cross_entropy_with_logits(
     weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
-    reduction: str = "mean",
+    reduction: _Reduction = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """Return the binary cross entropy of the logistic function of logits, also where that underflows.
@@ -487,7 +486,7 @@ def mse_loss(
     target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
-    reduction: str = "mean",
+    reduction: _Reduction = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
     """Return the squared error: the squares of the differences.
@@ -527,7 +526,7 @@ def l1_loss(
     target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
-    reduction: str = "mean",
+    reduction: _Reduction = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
     """Return the L1 loss: the absolute values of the differences.
@@ -581,7 +580,7 @@ def _check_tensor(function: str, input: object) -> None:
         raise TypeError(f"{function}: input must be a Tensor, got {type(input).__name__}")
 
 
-def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+def _dim(function: str, input: Tensor, dim: SupportsIndex | None, stacklevel: int) -> SupportsIndex:
     """Return the dimension; of None, the one that PyTorch's early versions chose."""
     _check_tensor(function, input)
     if dim is not None:
@@ -593,10 +592,12 @@ def _dim(function: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-def _reduction(function: str, reduction: str, size_average: bool | None, reduce: bool | None) -> _Reduction:
+def _reduction(
+    function: str, reduction: _Reduction, size_average: bool | None, reduce: bool | None
+) -> _Reduction:
     """Return the reduction, which the deprecated arguments override."""
     if size_average is None and reduce is None:
-        return cast("_Reduction", reduction)
+        return reduction
     chosen: _Reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     message = f"{function}: size_average and reduce are deprecated; use reduction={chosen!r}"
     warnings.warn(message, UserWarning, stacklevel=3)

@@ -276,7 +276,7 @@ impl Parameter {
 
     fn variadic(&self) -> InForm {
         let shown = self.shown();
-        let annotated = format!("*args: builtins.int | _Sizes, {shown}: _Sizes | None = None");
+        let annotated = format!("*args: SupportsIndex | _Sizes, {shown}: _Sizes | None = None");
         InForm {
             texts: vec!["*args".to_owned(), format!("{shown}=None")],
             annotated: vec![annotated.to_token_stream()],

@@ -1,5 +1,4 @@
 import builtins
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
 from typing import (
@@ -16,6 +15,7 @@ from typing import (
     type_check_only,
 )
 
+import numpy as np
 import numpy.typing as npt
 from interlock import return_types as _return_types
 from interlock._core.accelerator import _CudaStream, device as _DeviceObject
@@ -358,16 +358,25 @@ __all__ = [
 class _NumPyScalar(Protocol):
     def item(self) -> object: ...
     def __float__(self) -> builtins.float: ...
+    # An array is not hashable.
+    def __hash__(self) -> int: ...
+
+# A list of ints, also of NumPy's: `list[SupportsIndex]` would not match `list[int]`, and a sequence would match a range.
+@type_check_only
+class _IntList(Protocol):
+    def __iter__(self) -> Iterator[SupportsIndex]: ...
+    def reverse(self) -> None: ...
 
 # An array that `from_numpy` accepts.
 _Array: TypeAlias = npt.NDArray[Any]
 _Number: TypeAlias = builtins.bool | int | builtins.float | _NumPyScalar
 _Device: TypeAlias = _DeviceObject | str | int
-_Dims: TypeAlias = int | Sequence[int]
-_Sizes: TypeAlias = tuple[int, ...] | list[int]
+_Sizes: TypeAlias = tuple[SupportsIndex, ...] | _IntList
+_Dims: TypeAlias = SupportsIndex | _Sizes
 _Nested: TypeAlias = _Number | Tensor | Sequence[_Nested]
 _Part: TypeAlias = (
     SupportsIndex
+    | np.bool_
     | slice
     | EllipsisType
     | Tensor
@@ -467,7 +476,7 @@ class Generator:
     @property
     def device(self) -> _DeviceObject:
         """The device."""
-    def manual_seed(self, seed: int) -> Generator:
+    def manual_seed(self, seed: SupportsIndex) -> Generator:
         """Set the seed and return the generator itself.
 
         Args:
@@ -1012,7 +1021,7 @@ class Tensor:
             ((2, 3), 3)
         """
     @overload
-    def size(self, dim: builtins.int) -> builtins.int: ...
+    def size(self, dim: SupportsIndex) -> builtins.int: ...
     @overload
     def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
         """Return the stride of each dimension in elements, or the stride of one of them.
@@ -1033,7 +1042,7 @@ class Tensor:
             ((3, 1), 1)
         """
     @overload
-    def stride(self, dim: builtins.int) -> builtins.int: ...
+    def stride(self, dim: SupportsIndex) -> builtins.int: ...
     def element_size(self) -> builtins.int:
         """Return the size of one element in bytes."""
     @property
@@ -1283,10 +1292,8 @@ class Tensor:
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: builtins.bool | None = None
     ) -> npt.NDArray[Any]: ...
-    if sys.version_info >= (3, 12):
-        def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
-        def __release_buffer__(self, buffer: memoryview, /) -> None: ...
-
+    def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
+    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
     def __dlpack__(
         self,
         *,
@@ -1762,7 +1769,7 @@ class Tensor:
             IndexError: A reduced dimension has size 0.
         """
     def aminmax(
-        self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
+        self, *, dim: SupportsIndex | None = None, keepdim: builtins.bool = False
     ) -> _return_types.aminmax:
         """Return the minimum and the maximum of all elements, or along a dimension.
 
@@ -1796,7 +1803,7 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
-    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmax(self, dim: SupportsIndex | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the index of the maximum, among all elements or along a dimension.
 
         See `interlock.argmax`.
@@ -1813,7 +1820,7 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             IndexError: The reduced dimension has size 0.
         """
-    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmin(self, dim: SupportsIndex | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the index of the minimum, among all elements or along a dimension.
 
         See `interlock.argmin`.
@@ -1832,7 +1839,7 @@ class Tensor:
         """
     def argsort(
         self,
-        dim: builtins.int | None = None,
+        dim: SupportsIndex | None = None,
         descending: builtins.bool = False,
         *,
         stable: builtins.bool = False,
@@ -1852,7 +1859,7 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
         """
-    def as_strided(self, size: _Dims, stride: _Dims, storage_offset: builtins.int | None = None) -> Tensor:
+    def as_strided(self, size: _Dims, stride: _Dims, storage_offset: SupportsIndex | None = None) -> Tensor:
         """Return a view of the storage with any sizes and strides.
 
         See `interlock.as_strided`.
@@ -2221,7 +2228,7 @@ class Tensor:
         Args:
             memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
-    def broadcast_to(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+    def broadcast_to(self, *args: SupportsIndex | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated, as `expand`.
 
         See `interlock.broadcast_to`.
@@ -2299,7 +2306,7 @@ class Tensor:
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes differ, or are not float32 or float64.
         """
-    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def chunk(self, chunks: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
 
         The views are results of one node: while gradients are recorded they cannot be changed in place.
@@ -2528,7 +2535,7 @@ class Tensor:
         Args:
             memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
-    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    def cumprod(self, dim: SupportsIndex, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative product of the elements along a dimension.
 
         See `interlock.cumprod`.
@@ -2541,7 +2548,7 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             DTypeError: `dtype` is bool.
         """
-    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    def cumsum(self, dim: SupportsIndex, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative sum of the elements along a dimension.
 
         See `interlock.cumsum`.
@@ -2574,7 +2581,7 @@ class Tensor:
             >>> x.detach_().is_leaf
             True
         """
-    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    def diagonal(self, offset: SupportsIndex = 0, dim1: SupportsIndex = 0, dim2: SupportsIndex = 1) -> Tensor:
         """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
 
         See `interlock.diagonal`.
@@ -2760,7 +2767,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def expand(self, *args: builtins.int | _Sizes, size: _Sizes | None = None) -> Tensor:
+    def expand(self, *args: SupportsIndex | _Sizes, size: _Sizes | None = None) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
         Args:
@@ -2828,7 +2835,7 @@ class Tensor:
             >>> interlock.zeros(2).fill_(3)
             tensor([3., 3.])
         """
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+    def flatten(self, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
         """Return the elements with some or all dimensions merged into one: a view if possible.
 
         See `interlock.flatten`.
@@ -2844,7 +2851,7 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: `end_dim` is before `start_dim`.
         """
-    def flip(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    def flip(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy with the elements of dimensions in reverse order.
 
         See `interlock.flip`.
@@ -3005,7 +3012,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def gather(self, dim: builtins.int, index: Tensor) -> Tensor:
+    def gather(self, dim: SupportsIndex, index: Tensor) -> Tensor:
         """Return the elements at `index` along dimension `dim`.
 
         See `interlock.gather`.
@@ -3118,7 +3125,7 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def index_add(
-        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+        self, dim: SupportsIndex, index: Tensor, source: Tensor, *, alpha: _Number | None = None
     ) -> Tensor:
         """Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
 
@@ -3140,7 +3147,7 @@ class Tensor:
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         """
     def index_add_(
-        self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number | None = None
+        self, dim: SupportsIndex, index: Tensor, source: Tensor, *, alpha: _Number | None = None
     ) -> Tensor:
         """In-place version of `index_add`.
 
@@ -3163,7 +3170,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy(self, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
         """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 
         See `interlock.index_copy`.
@@ -3180,7 +3187,7 @@ class Tensor:
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         """
-    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(self, dim: SupportsIndex, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of `index_copy`.
 
         See `interlock.index_copy`.
@@ -3202,7 +3209,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def index_fill(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    def index_fill(self, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
         """Return a copy with `value` written to the slices `index` of dimension `dim`.
 
         See `interlock.index_fill`.
@@ -3217,7 +3224,7 @@ class Tensor:
             DTypeError: `index` is not int64.
             ArgumentError: The dtype cannot hold the number.
         """
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+    def index_fill_(self, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
         """In-place version of `index_fill`.
 
         See `interlock.index_fill`.
@@ -3283,7 +3290,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
+    def index_select(self, dim: SupportsIndex, index: Tensor) -> Tensor:
         """Return the slices `index` of dimension `dim`.
 
         See `interlock.index_select`.
@@ -3489,7 +3496,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def log_softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
+    def log_softmax(self, dim: SupportsIndex, dtype: _DType | None = None) -> Tensor:
         """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 
         See `interlock.log_softmax`.
@@ -3835,7 +3842,7 @@ class Tensor:
             TypeError: `keepdim` is set without `dim`.
         """
     @overload
-    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.median: ...
+    def median(self, dim: SupportsIndex, keepdim: builtins.bool = False) -> _return_types.median: ...
     @overload
     def min(self, dim: None = None) -> Tensor:
         """Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
@@ -3932,7 +3939,7 @@ class Tensor:
     multiply_ = mul_
     def multinomial(
         self,
-        num_samples: builtins.int,
+        num_samples: SupportsIndex,
         replacement: builtins.bool = False,
         *,
         generator: Generator | None = None,
@@ -4024,7 +4031,7 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
-    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+    def narrow(self, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
         """Return a view of some consecutive indices of a dimension.
 
         See `interlock.narrow`.
@@ -4095,7 +4102,7 @@ class Tensor:
         """Return the number of elements, as `numel`."""
     def new_empty(
         self,
-        *args: builtins.int | _Sizes,
+        *args: SupportsIndex | _Sizes,
         size: _Sizes | None = None,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
@@ -4160,7 +4167,7 @@ class Tensor:
         """
     def new_ones(
         self,
-        *args: builtins.int | _Sizes,
+        *args: SupportsIndex | _Sizes,
         size: _Sizes | None = None,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
@@ -4225,7 +4232,7 @@ class Tensor:
         """
     def new_zeros(
         self,
-        *args: builtins.int | _Sizes,
+        *args: SupportsIndex | _Sizes,
         size: _Sizes | None = None,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
@@ -4342,7 +4349,7 @@ class Tensor:
         Raises:
             ShapeError: A tensor is not a vector.
         """
-    def permute(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    def permute(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a view with permuted dimensions.
 
         See `interlock.permute`.
@@ -4395,7 +4402,7 @@ class Tensor:
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
     def prod(
-        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
+        self, dim: SupportsIndex | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None
     ) -> Tensor:
         """Return the product of all elements, or along a dimension. The product of no elements is 1.
 
@@ -4522,7 +4529,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def repeat(self, *args: builtins.int | _Sizes, repeats: _Sizes | None = None) -> Tensor:
+    def repeat(self, *args: SupportsIndex | _Sizes, repeats: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated.
 
         Args:
@@ -4542,10 +4549,10 @@ class Tensor:
         """
     def repeat_interleave(
         self,
-        repeats: builtins.int | Tensor,
-        dim: builtins.int | None = None,
+        repeats: SupportsIndex | Tensor,
+        dim: SupportsIndex | None = None,
         *,
-        output_size: builtins.int | None = None,
+        output_size: SupportsIndex | None = None,
     ) -> Tensor:
         """Return a copy in which elements along a dimension are repeated, each one several times in a row.
 
@@ -4563,7 +4570,7 @@ class Tensor:
             ShapeError: `repeats` is a tensor that does not have a number for each index.
             DTypeError: `repeats` is not an integer tensor.
         """
-    def reshape(self, *args: builtins.int | _Sizes, shape: _Sizes | None = None) -> Tensor:
+    def reshape(self, *args: SupportsIndex | _Sizes, shape: _Sizes | None = None) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
 
         See `interlock.reshape`.
@@ -4592,7 +4599,7 @@ class Tensor:
         """
     def resize_(
         self,
-        *args: builtins.int | _Sizes,
+        *args: SupportsIndex | _Sizes,
         size: _Sizes | None = None,
         memory_format: _MemoryFormat | None = None,
     ) -> Tensor:
@@ -4659,7 +4666,7 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: The numbers of shifts and dimensions differ.
         """
-    def round(self, *, decimals: builtins.int | None = None) -> Tensor:
+    def round(self, *, decimals: SupportsIndex | None = None) -> Tensor:
         """Round each element to the nearest integer or decimal place, and ties to the even one.
 
         See `interlock.round`.
@@ -4670,7 +4677,7 @@ class Tensor:
         Raises:
             DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
         """
-    def round_(self, *, decimals: builtins.int | None = None) -> Tensor:
+    def round_(self, *, decimals: SupportsIndex | None = None) -> Tensor:
         """In-place version of `round`.
 
         See `interlock.round`.
@@ -4705,7 +4712,7 @@ class Tensor:
         """
     def scatter(
         self,
-        dim: builtins.int,
+        dim: SupportsIndex,
         index: Tensor,
         src: Tensor | _Number | None = None,
         *,
@@ -4736,7 +4743,7 @@ class Tensor:
         """
     def scatter_(
         self,
-        dim: builtins.int,
+        dim: SupportsIndex,
         index: Tensor,
         src: Tensor | _Number | None = None,
         *,
@@ -4770,7 +4777,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add(self, dim: SupportsIndex, index: Tensor, src: Tensor) -> Tensor:
         """Return a copy with `src` added to the elements at `index` along dimension `dim`.
 
         Sums of several floating-point values for one element have no fixed order, unless
@@ -4790,7 +4797,7 @@ class Tensor:
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
             RuntimeError: An index is negative or out of bounds.
         """
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(self, dim: SupportsIndex, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of `scatter_add`.
 
         See `interlock.scatter_add`.
@@ -4812,7 +4819,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+    def select(self, dim: SupportsIndex, index: SupportsIndex) -> Tensor:
         """Return a view at one index of a dimension, without that dimension.
 
         See `interlock.select`.
@@ -4904,7 +4911,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def softmax(self, dim: builtins.int, dtype: _DType | None = None) -> Tensor:
+    def softmax(self, dim: SupportsIndex, dtype: _DType | None = None) -> Tensor:
         """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
 
         See `interlock.softmax`.
@@ -4919,7 +4926,7 @@ class Tensor:
         """
     def sort(
         self,
-        dim: builtins.int | None = None,
+        dim: SupportsIndex | None = None,
         descending: builtins.bool = False,
         *,
         stable: builtins.bool = False,
@@ -4939,7 +4946,7 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
         """
-    def split(self, split_size: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size: _Dims, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """Return views of consecutive parts of a dimension.
 
         The views are results of one node: while gradients are recorded they cannot be changed in place.
@@ -4964,7 +4971,7 @@ class Tensor:
             >>> interlock.arange(3).split([1, 2])
             (tensor([0]), tensor([1, 2]))
         """
-    def split_with_sizes(self, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: _Dims, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """Return views of consecutive parts of a dimension with given sizes, like `split`.
 
         See `interlock.split_with_sizes`.
@@ -5107,7 +5114,7 @@ class Tensor:
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    def swapaxes(self, axis0: SupportsIndex, axis1: SupportsIndex) -> Tensor:
         """Return a view with two dimensions exchanged, as `transpose`.
 
         See `interlock.swapaxes`.
@@ -5142,7 +5149,7 @@ class Tensor:
             IndexError: An index is out of bounds.
             DTypeError: `index` is not int64.
         """
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Tensor, dim: SupportsIndex | None = None) -> Tensor:
         """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 
         See `interlock.take_along_dim`.
@@ -5194,7 +5201,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: _Dims | Tensor, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """Return views of consecutive parts of a dimension, which can be changed in place.
 
         See `interlock.tensor_split`.
@@ -5212,7 +5219,7 @@ class Tensor:
             ShapeError: The tensor has no dimensions.
             ArgumentError: The number of parts is not positive.
         """
-    def tile(self, *args: builtins.int | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    def tile(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 
         See `interlock.tile`.
@@ -5227,8 +5234,8 @@ class Tensor:
         """
     def topk(
         self,
-        k: builtins.int,
-        dim: builtins.int | None = None,
+        k: SupportsIndex,
+        dim: SupportsIndex | None = None,
         largest: builtins.bool = True,
         sorted: builtins.bool = True,
     ) -> _return_types.topk:
@@ -5260,7 +5267,7 @@ class Tensor:
             ShapeError: The tensor is not a matrix.
             DTypeError: The tensor is a bool tensor.
         """
-    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    def transpose(self, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
         """Return a view with two dimensions exchanged.
 
         See `interlock.transpose`.
@@ -5273,7 +5280,7 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
         """
     swapdims = transpose
-    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril(self, diagonal: SupportsIndex = 0) -> Tensor:
         """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
 
         See `interlock.tril`.
@@ -5284,7 +5291,7 @@ class Tensor:
         Raises:
             ShapeError: The tensor has fewer than two dimensions.
         """
-    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril_(self, diagonal: SupportsIndex = 0) -> Tensor:
         """In-place version of `tril`.
 
         See `interlock.tril`.
@@ -5300,7 +5307,7 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu(self, diagonal: SupportsIndex = 0) -> Tensor:
         """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
 
         See `interlock.triu`.
@@ -5311,7 +5318,7 @@ class Tensor:
         Raises:
             ShapeError: The tensor has fewer than two dimensions.
         """
-    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu_(self, diagonal: SupportsIndex = 0) -> Tensor:
         """In-place version of `triu`.
 
         See `interlock.triu`.
@@ -5367,7 +5374,7 @@ class Tensor:
             >>> interlock.tensor([1.5, 2.5]).type_as(interlock.tensor(0))
             tensor([1, 2])
         """
-    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def unbind(self, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
         """Return a view at each index of a dimension, without that dimension.
 
         The views are results of one node: while gradients are recorded they cannot be changed in place.
@@ -5383,7 +5390,7 @@ class Tensor:
         Raises:
             IndexError: The tensor does not have dimension `dim`.
         """
-    def unflatten(self, dim: builtins.int, sizes: _Dims) -> Tensor:
+    def unflatten(self, dim: SupportsIndex, sizes: _Dims) -> Tensor:
         """Return a view with a dimension divided into several.
 
         See `interlock.unflatten`.
@@ -5419,7 +5426,7 @@ class Tensor:
             >>> interlock.zeros(2).uniform_(3.0, 3.0)
             tensor([3., 3.])
         """
-    def unsqueeze(self, dim: builtins.int) -> Tensor:
+    def unsqueeze(self, dim: SupportsIndex) -> Tensor:
         """Return a view with a new dimension of size 1.
 
         See `interlock.unsqueeze`.
@@ -5458,7 +5465,7 @@ class Tensor:
             TypeError: Both `unbiased` and `correction` are given.
         """
     def view(
-        self, *args: builtins.int | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None
+        self, *args: SupportsIndex | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None
     ) -> Tensor:
         """Return a view with another shape, or the same bytes as elements of another dtype.
 
@@ -5618,7 +5625,7 @@ def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
 def atleast_3d() -> tuple[()]: ...
 @overload
 def atleast_3d(first: Tensor, second: Tensor, /, *tensors: Tensor) -> tuple[Tensor, ...]: ...
-def manual_seed(seed: int) -> Generator:
+def manual_seed(seed: SupportsIndex) -> Generator:
     """Set the seed of the random numbers of the process.
 
     After the same seed, the same calls return the same numbers, on every thread and device.
@@ -6311,7 +6318,7 @@ def amin(
 def aminmax(
     input: Tensor,
     *,
-    dim: builtins.int | None = None,
+    dim: SupportsIndex | None = None,
     keepdim: builtins.bool = False,
     out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
 ) -> _return_types.aminmax:
@@ -6415,7 +6422,7 @@ def arange(
 
 def argmax(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: SupportsIndex | None = None,
     keepdim: builtins.bool = False,
     *,
     out: Tensor | None = None,
@@ -6447,7 +6454,7 @@ def argmax(
 
 def argmin(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: SupportsIndex | None = None,
     keepdim: builtins.bool = False,
     *,
     out: Tensor | None = None,
@@ -6479,7 +6486,7 @@ def argmin(
 
 def argsort(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: SupportsIndex | None = None,
     descending: builtins.bool = False,
     *,
     stable: builtins.bool = False,
@@ -6510,7 +6517,7 @@ def argsort(
     """
 
 def as_strided(
-    input: Tensor, size: _Dims, stride: _Dims, storage_offset: builtins.int | None = None
+    input: Tensor, size: _Dims, stride: _Dims, storage_offset: SupportsIndex | None = None
 ) -> Tensor:
     """Return a view of the storage with any sizes and strides.
 
@@ -7028,7 +7035,7 @@ def can_cast(from_: _DType, to: _DType) -> builtins.bool:
         (True, False)
     """
 
-def cat(tensors: Iterable[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def cat(tensors: Iterable[Tensor], dim: SupportsIndex = 0, *, out: Tensor | None = None) -> Tensor:
     """Concatenate tensors along a dimension.
 
     Args:
@@ -7192,7 +7199,7 @@ def cholesky_solve(
         tensor([[2.]])
     """
 
-def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: SupportsIndex, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
     """Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
 
     The views are results of one node: while gradients are recorded they cannot be changed in place.
@@ -7373,7 +7380,7 @@ def conv2d(
     stride: _Dims = 1,
     padding: _Dims | Literal["same", "valid"] = 0,
     dilation: _Dims = 1,
-    groups: builtins.int = 1,
+    groups: SupportsIndex = 1,
 ) -> Tensor:
     """Return the convolution of images with filters, as PyTorch's `conv2d`. Pairs are of rows and columns.
 
@@ -7518,7 +7525,7 @@ def cross_entropy(
     target: Tensor,
     weight: Tensor | None = None,
     *,
-    ignore_index: builtins.int = -100,
+    ignore_index: SupportsIndex = -100,
     reduction: Literal["mean", "sum", "none"] = "mean",
     label_smoothing: builtins.float = 0.0,
 ) -> Tensor:
@@ -7555,7 +7562,7 @@ def cross_entropy(
     """
 
 def cumprod(
-    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+    input: Tensor, dim: SupportsIndex, *, dtype: _DType | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Return the cumulative product of the elements along a dimension.
 
@@ -7579,7 +7586,7 @@ def cumprod(
     """
 
 def cumsum(
-    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+    input: Tensor, dim: SupportsIndex, *, dtype: _DType | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Return the cumulative sum of the elements along a dimension.
 
@@ -7669,7 +7676,7 @@ def detach_(input: Tensor) -> Tensor:
     """
 
 def diagonal(
-    input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1
+    input: Tensor, offset: SupportsIndex = 0, dim1: SupportsIndex = 0, dim2: SupportsIndex = 1
 ) -> Tensor:
     """Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
 
@@ -7853,7 +7860,7 @@ def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = Fal
         tensor([-0.6321,  0.0000,  1.0000])
     """
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None) -> Tensor:
+def embedding(input: Tensor, weight: Tensor, padding_idx: SupportsIndex | None = None) -> Tensor:
     """Return the rows of `weight` at the indices `input`, such as word embeddings.
 
     Args:
@@ -7879,7 +7886,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = 
     """
 
 def empty(
-    *args: builtins.int | _Sizes,
+    *args: SupportsIndex | _Sizes,
     size: _Sizes | None = None,
     memory_format: _MemoryFormat | None = None,
     out: Tensor | None = None,
@@ -8184,8 +8191,8 @@ def expm1_(input: Tensor) -> Tensor:
     """
 
 def eye(
-    n: builtins.int,
-    m: builtins.int | None = None,
+    n: SupportsIndex,
+    m: SupportsIndex | None = None,
     *,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -8223,8 +8230,8 @@ def eye(
 
 def fft(
     input: Tensor,
-    n: builtins.int | None = None,
-    dim: builtins.int = -1,
+    n: SupportsIndex | None = None,
+    dim: SupportsIndex = -1,
     norm: Literal["forward", "backward", "ortho"] | None = None,
     *,
     out: Tensor | None = None,
@@ -8361,7 +8368,7 @@ def fill_(input: Tensor, value: Tensor | _Number) -> Tensor:
         tensor([3., 3.])
     """
 
-def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+def flatten(input: Tensor, start_dim: SupportsIndex = 0, end_dim: SupportsIndex = -1) -> Tensor:
     """Return the elements with some or all dimensions merged into one: a view if possible.
 
     Args:
@@ -8699,7 +8706,7 @@ def full_like(
         tensor([7., 7.])
     """
 
-def gather(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gather(input: Tensor, dim: SupportsIndex, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the elements at `index` along dimension `dim`.
 
     Args:
@@ -8840,8 +8847,8 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 def ifft(
     input: Tensor,
-    n: builtins.int | None = None,
-    dim: builtins.int = -1,
+    n: SupportsIndex | None = None,
+    dim: SupportsIndex = -1,
     norm: Literal["forward", "backward", "ortho"] | None = None,
     *,
     out: Tensor | None = None,
@@ -8954,7 +8961,7 @@ def ifftn(
 
 def index_add(
     input: Tensor,
-    dim: builtins.int,
+    dim: SupportsIndex,
     index: Tensor,
     source: Tensor,
     *,
@@ -8990,7 +8997,7 @@ def index_add(
     """
 
 def index_copy(
-    input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None
+    input: Tensor, dim: SupportsIndex, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 
@@ -9016,7 +9023,7 @@ def index_copy(
         tensor([0., 0., 1.])
     """
 
-def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | _Number) -> Tensor:
+def index_fill(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
     """Return a copy with `value` written to the slices `index` of dimension `dim`.
 
     Args:
@@ -9090,7 +9097,7 @@ def index_put_(
         RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
     """
 
-def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+def index_select(input: Tensor, dim: SupportsIndex, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the slices `index` of dimension `dim`.
 
     Args:
@@ -9164,8 +9171,8 @@ def inv_ex(
 
 def irfft(
     input: Tensor,
-    n: builtins.int | None = None,
-    dim: builtins.int = -1,
+    n: SupportsIndex | None = None,
+    dim: SupportsIndex = -1,
     norm: Literal["forward", "backward", "ortho"] | None = None,
     *,
     out: Tensor | None = None,
@@ -9337,7 +9344,7 @@ def l1_loss(
 
 def layer_norm(
     input: Tensor,
-    normalized_shape: Sequence[builtins.int],
+    normalized_shape: _Sizes,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: builtins.float = 1e-05,
@@ -9464,7 +9471,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
 def linspace(
     start: _Number,
     end: _Number,
-    steps: builtins.int,
+    steps: SupportsIndex,
     *,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -9630,7 +9637,7 @@ def log2_(input: Tensor) -> Tensor:
     """
 
 def log_softmax(
-    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+    input: Tensor, dim: SupportsIndex, *, dtype: _DType | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Return the logarithm of the softmax along a dimension; accurate also where the softmax underflows.
 
@@ -9768,7 +9775,7 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def logspace(
     start: _Number,
     end: _Number,
-    steps: builtins.int,
+    steps: SupportsIndex,
     base: builtins.float = 10.0,
     *,
     out: Tensor | None = None,
@@ -9837,7 +9844,7 @@ def lstm(
     hx: Iterable[Tensor],
     params: Iterable[Tensor],
     has_biases: builtins.bool,
-    num_layers: builtins.int,
+    num_layers: SupportsIndex,
     dropout: builtins.float,
     train: builtins.bool,
     bidirectional: builtins.bool,
@@ -10246,7 +10253,7 @@ def median(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Ten
 @overload
 def median(
     input: Tensor,
-    dim: builtins.int,
+    dim: SupportsIndex,
     keepdim: builtins.bool = False,
     *,
     out: tuple[Tensor, Tensor] | list[Tensor] | None = None,
@@ -10408,7 +10415,7 @@ multiply = mul
 
 def multinomial(
     input: Tensor,
-    num_samples: builtins.int,
+    num_samples: SupportsIndex,
     replacement: builtins.bool = False,
     *,
     generator: Generator | None = None,
@@ -10544,7 +10551,7 @@ def nansum(
         tensor(3.)
     """
 
-def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+def narrow(input: Tensor, dim: SupportsIndex, start: SupportsIndex, length: SupportsIndex) -> Tensor:
     """Return a view of some consecutive indices of a dimension.
 
     Args:
@@ -10627,7 +10634,7 @@ def nll_loss(
     target: Tensor,
     weight: Tensor | None = None,
     *,
-    ignore_index: builtins.int = -100,
+    ignore_index: SupportsIndex = -100,
     reduction: Literal["mean", "sum", "none"] = "mean",
 ) -> Tensor:
     """Return the negative log-likelihood of target classes, `-weight[target] * input[target]` of each sample.
@@ -10736,7 +10743,7 @@ def numel(input: Tensor) -> builtins.int:
         6
     """
 
-def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
+def one_hot(tensor: Tensor, num_classes: SupportsIndex = -1) -> Tensor:
     """Return the one-hot encoding of class indices, along a new last dimension.
 
     Args:
@@ -10757,7 +10764,7 @@ def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
     """
 
 def ones(
-    *args: builtins.int | _Sizes,
+    *args: SupportsIndex | _Sizes,
     size: _Sizes | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -10926,7 +10933,7 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | No
 
 def prod(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: SupportsIndex | None = None,
     keepdim: builtins.bool = False,
     *,
     dtype: _DType | None = None,
@@ -11020,7 +11027,7 @@ def qr(
     """
 
 def quantize_per_tensor(
-    input: Tensor, scale: builtins.float, zero_point: builtins.int, dtype: QuantizedDType
+    input: Tensor, scale: builtins.float, zero_point: SupportsIndex, dtype: QuantizedDType
 ) -> QuantizedTensor:
     """Return the numbers as integers of 8 or 32 bits that share a scale and a zero point.
 
@@ -11049,7 +11056,7 @@ def quantized_linear(
     weight: QuantizedTensor,
     bias: Tensor | None = None,
     scale: builtins.float | None = None,
-    zero_point: builtins.int | None = None,
+    zero_point: SupportsIndex | None = None,
 ) -> QuantizedTensor:
     """Return `input @ weight.T + bias` of quantized tensors, as a quantized tensor.
 
@@ -11084,7 +11091,7 @@ def quantized_linear(
     """
 
 def rand(
-    *args: builtins.int | _Sizes,
+    *args: SupportsIndex | _Sizes,
     size: _Sizes | None = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
@@ -11163,8 +11170,8 @@ def rand_like(
     """
 
 def randint(
-    low: builtins.int | None = None,
-    high: builtins.int | _Sizes | None = None,
+    low: SupportsIndex | None = None,
+    high: SupportsIndex | _Sizes | None = None,
     size: _Dims | None = None,
     *,
     generator: Generator | None = None,
@@ -11208,8 +11215,8 @@ def randint(
 
 def randint_like(
     input: Tensor,
-    low: builtins.int | None = None,
-    high: builtins.int | None = None,
+    low: SupportsIndex | None = None,
+    high: SupportsIndex | None = None,
     *,
     generator: Generator | None = None,
     memory_format: _MemoryFormat | None = None,
@@ -11249,7 +11256,7 @@ def randint_like(
     """
 
 def randn(
-    *args: builtins.int | _Sizes,
+    *args: SupportsIndex | _Sizes,
     size: _Sizes | None = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
@@ -11328,7 +11335,7 @@ def randn_like(
     """
 
 def randperm(
-    n: builtins.int,
+    n: SupportsIndex,
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
@@ -11467,10 +11474,10 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor |
 
 def repeat_interleave(
     input: Tensor,
-    repeats: builtins.int | Tensor,
-    dim: builtins.int | None = None,
+    repeats: SupportsIndex | Tensor,
+    dim: SupportsIndex | None = None,
     *,
-    output_size: builtins.int | None = None,
+    output_size: SupportsIndex | None = None,
 ) -> Tensor:
     """Return a copy in which elements along a dimension are repeated, each one several times in a row.
 
@@ -11549,8 +11556,8 @@ def result_type(tensor: Tensor | _Number, other: Tensor | _Number) -> _dtype:
 
 def rfft(
     input: Tensor,
-    n: builtins.int | None = None,
-    dim: builtins.int = -1,
+    n: SupportsIndex | None = None,
+    dim: SupportsIndex = -1,
     norm: Literal["forward", "backward", "ortho"] | None = None,
     *,
     out: Tensor | None = None,
@@ -11604,7 +11611,7 @@ def roll(input: Tensor, shifts: _Dims, dims: _Dims | None = None) -> Tensor:
                 [1, 2]])
     """
 
-def round(input: Tensor, *, decimals: builtins.int | None = None, out: Tensor | None = None) -> Tensor:
+def round(input: Tensor, *, decimals: SupportsIndex | None = None, out: Tensor | None = None) -> Tensor:
     """Round each element to the nearest integer or decimal place, and ties to the even one.
 
     Args:
@@ -11622,7 +11629,7 @@ def round(input: Tensor, *, decimals: builtins.int | None = None, out: Tensor | 
         tensor([0.5000, 1.5000, 2.2000])
     """
 
-def round_(input: Tensor, *, decimals: builtins.int | None = None) -> Tensor:
+def round_(input: Tensor, *, decimals: SupportsIndex | None = None) -> Tensor:
     """In-place version of `round`.
 
     See `interlock.round`.
@@ -11722,7 +11729,7 @@ def scaled_dot_product_attention(
 
 def scatter(
     input: Tensor,
-    dim: builtins.int,
+    dim: SupportsIndex,
     index: Tensor,
     src: Tensor | _Number | None = None,
     *,
@@ -11762,7 +11769,7 @@ def scatter(
     """
 
 def scatter_add(
-    input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None
+    input: Tensor, dim: SupportsIndex, index: Tensor, src: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """Return a copy with `src` added to the elements at `index` along dimension `dim`.
 
@@ -11792,7 +11799,7 @@ def scatter_add(
         tensor([2., 1.])
     """
 
-def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select(input: Tensor, dim: SupportsIndex, index: SupportsIndex) -> Tensor:
     """Return a view at one index of a dimension, without that dimension.
 
     Args:
@@ -11986,7 +11993,7 @@ def slogdet(
     """
 
 def softmax(
-    input: Tensor, dim: builtins.int, *, dtype: _DType | None = None, out: Tensor | None = None
+    input: Tensor, dim: SupportsIndex, *, dtype: _DType | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Return the exponentials of the elements, normalized to a sum of 1 along a dimension.
 
@@ -12008,7 +12015,7 @@ def softmax(
         tensor([0.5000, 0.5000])
     """
 
-def softmin(input: Tensor, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def softmin(input: Tensor, dim: SupportsIndex, *, dtype: _DType | None = None) -> Tensor:
     """Return the softmax of the negated elements.
 
     Args:
@@ -12154,7 +12161,7 @@ def solve_triangular(
 
 def sort(
     input: Tensor,
-    dim: builtins.int | None = None,
+    dim: SupportsIndex | None = None,
     descending: builtins.bool = False,
     *,
     stable: builtins.bool = False,
@@ -12186,7 +12193,7 @@ def sort(
         tensor([1, 2, 0])
     """
 
-def split(tensor: Tensor, split_size_or_sections: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: _Dims, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
     """Return views of consecutive parts of a dimension.
 
     The views are results of one node: while gradients are recorded they cannot be changed in place.
@@ -12211,7 +12218,7 @@ def split(tensor: Tensor, split_size_or_sections: _Dims, dim: builtins.int = 0) 
         (tensor([0, 1, 2]), tensor([3, 4]))
     """
 
-def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
     """Return views of consecutive parts of a dimension with given sizes, like `split`.
 
     Args:
@@ -12314,7 +12321,7 @@ def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
         (2, 1)
     """
 
-def stack(tensors: Iterable[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def stack(tensors: Iterable[Tensor], dim: SupportsIndex = 0, *, out: Tensor | None = None) -> Tensor:
     """Stack tensors along a new dimension.
 
     Args:
@@ -12527,7 +12534,7 @@ def svdvals(
         tensor([5.])
     """
 
-def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+def swapaxes(input: Tensor, axis0: SupportsIndex, axis1: SupportsIndex) -> Tensor:
     """Return a view with two dimensions exchanged, as `transpose`.
 
     Args:
@@ -12583,7 +12590,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 def take_along_dim(
-    input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None
+    input: Tensor, indices: Tensor, dim: SupportsIndex | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 
@@ -12714,7 +12721,7 @@ def tensor(
     """
 
 def tensor_split(
-    input: Tensor, indices_or_sections: _Dims | Tensor, dim: builtins.int = 0
+    input: Tensor, indices_or_sections: _Dims | Tensor, dim: SupportsIndex = 0
 ) -> tuple[Tensor, ...]:
     """Return views of consecutive parts of a dimension, which can be changed in place.
 
@@ -12757,8 +12764,8 @@ def tile(input: Tensor, dims: _Dims) -> Tensor:
 
 def topk(
     input: Tensor,
-    k: builtins.int,
-    dim: builtins.int | None = None,
+    k: SupportsIndex,
+    dim: SupportsIndex | None = None,
     largest: builtins.bool = True,
     sorted: builtins.bool = True,
     *,
@@ -12808,7 +12815,7 @@ def trace(input: Tensor) -> Tensor:
         tensor(5)
     """
 
-def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+def transpose(input: Tensor, dim0: SupportsIndex, dim1: SupportsIndex) -> Tensor:
     """Return a view with two dimensions exchanged.
 
     Args:
@@ -12827,7 +12834,7 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
 
 swapdims = transpose
 
-def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def tril(input: Tensor, diagonal: SupportsIndex = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
 
     Args:
@@ -12847,7 +12854,7 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
                 [3, 0]])
     """
 
-def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
+def triu(input: Tensor, diagonal: SupportsIndex = 0, *, out: Tensor | None = None) -> Tensor:
     """Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
 
     Args:
@@ -12905,7 +12912,7 @@ def trunc_(input: Tensor) -> Tensor:
 
 fix_ = trunc_
 
-def unbind(input: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: SupportsIndex = 0) -> tuple[Tensor, ...]:
     """Return a view at each index of a dimension, without that dimension.
 
     The views are results of one node: while gradients are recorded they cannot be changed in place.
@@ -12926,7 +12933,7 @@ def unbind(input: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         (tensor([1, 2]), tensor([3, 4]))
     """
 
-def unflatten(input: Tensor, dim: builtins.int, sizes: _Dims) -> Tensor:
+def unflatten(input: Tensor, dim: SupportsIndex, sizes: _Dims) -> Tensor:
     """Return a view with a dimension divided into several.
 
     Args:
@@ -12944,7 +12951,7 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: _Dims) -> Tensor:
         (2, 3, 4)
     """
 
-def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+def unsqueeze(input: Tensor, dim: SupportsIndex) -> Tensor:
     """Return a view with a new dimension of size 1.
 
     Args:
@@ -13104,7 +13111,7 @@ def zero_(input: Tensor) -> Tensor:
     """
 
 def zeros(
-    *args: builtins.int | _Sizes,
+    *args: SupportsIndex | _Sizes,
     size: _Sizes | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,

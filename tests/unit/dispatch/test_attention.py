@@ -404,7 +404,7 @@ def test_layer_has_the_parameters_of_pytorch() -> None:
         "out_proj.weight": (8, 8),
         "out_proj.bias": (8,),
     }
-    assert [tensor.requires_grad for tensor in layer.parameters()] == [True] * 4
+    assert all(isinstance(tensor, nn.Parameter) and tensor.requires_grad for tensor in layer.parameters())
     assert float(layer.in_proj_weight.detach().abs().max()) <= (6 / 32) ** 0.5
     assert layer.train() is layer
     assert layer.training
@@ -421,7 +421,7 @@ def test_layer_has_the_parameters_of_pytorch() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"embed_dim": 0}, "embed_dim must be positive, got 0"),
+        ({"embed_dim": 0}, r"embed_dim must be from 1 to 2\*\*29, got 0"),
         ({"num_heads": 3}, "num_heads must divide embed_dim, 8, got 3"),
         ({"dropout": 0.1}, "dropout must be 0.0, got 0.1"),
         ({"kdim": 4}, "kdim must be 8, got 4"),

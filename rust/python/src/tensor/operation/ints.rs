@@ -18,7 +18,7 @@ use crate::tensor::dtype::DType as PyDType;
 use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
 
 impl FromArgument<'_, '_> for i64 {
-    const ANNOTATION: &'static str = "builtins.int";
+    const ANNOTATION: &'static str = "SupportsIndex";
     const WANTED: &'static str = "an int";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
@@ -91,7 +91,7 @@ pub(in crate::tensor) enum IntOrTensor {
 }
 
 impl FromArgument<'_, '_> for IntOrTensor {
-    const ANNOTATION: &'static str = "builtins.int | Tensor";
+    const ANNOTATION: &'static str = "SupportsIndex | Tensor";
     const WANTED: &'static str = i64::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {

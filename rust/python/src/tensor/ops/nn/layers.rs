@@ -90,7 +90,7 @@ fn dropout(
 struct NormalizedShape(Sizes);
 
 impl FromArgument<'_, '_> for NormalizedShape {
-    const ANNOTATION: &'static str = "Sequence[builtins.int]";
+    const ANNOTATION: &'static str = "_Sizes";
     const WANTED: &'static str = "a tuple or list of ints";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {

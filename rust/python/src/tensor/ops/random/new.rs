@@ -269,7 +269,7 @@ enum End<'a> {
 }
 
 impl<'a> FromArgument<'a, '_> for End<'a> {
-    const ANNOTATION: &'static str = "builtins.int | _Sizes";
+    const ANNOTATION: &'static str = "SupportsIndex | _Sizes";
     const WANTED: &'static str = i64::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {

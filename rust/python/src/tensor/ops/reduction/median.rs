@@ -37,7 +37,7 @@ use crate::tensor::operation::tensor_op;
     example = "x; x, 1",
     overloads(
         "(input: Tensor, dim: None = None) -> Tensor",
-        "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.median"
+        "(input: Tensor, dim: SupportsIndex, keepdim: builtins.bool = False) -> _return_types.median"
     )
 )]
 fn median(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<Extremes> {

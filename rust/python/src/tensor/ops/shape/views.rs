@@ -31,7 +31,7 @@ use crate::tensor::operation::{Ints, SizesOrDType, tensor_op};
     view,
     example = "x, 3, 2",
     overloads(
-        "(input: Tensor, *args: builtins.int | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None) -> Tensor"
+        "(input: Tensor, *args: SupportsIndex | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None) -> Tensor"
     )
 )]
 fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType>) -> Result<CoreTensor> {

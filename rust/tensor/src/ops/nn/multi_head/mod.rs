@@ -293,6 +293,14 @@ impl MultiHeadArgs<'_> {
     pub fn forward(&self) -> Result<(Tensor, Option<Tensor>)> {
         let call = MultiHeadCall::new(self);
         let ndim = self.query.ndim();
+        // The first error of operands of another width than that of the layer.
+        if let (&[rows, size], Some(&given)) = (self.in_proj_weight.shape(), self.query.shape().last())
+            && rows == 3 * size
+            && given != size
+        {
+            let expected = format!("have a last dimension of size embed_dim, {size}");
+            return Err(Error::shape(OP, "query", expected, self.query.shape()));
+        }
         for (argument, tensor) in [("query", self.query), ("key", self.key), ("value", self.value)] {
             if tensor.ndim() != ndim || !matches!(ndim, 2 | 3) {
                 let expected = if matches!(ndim, 2 | 3) {
