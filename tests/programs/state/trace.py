@@ -1,6 +1,7 @@
 """Traced scopes. Tests find lines by their trailing comments."""
 
 import asyncio
+import builtins
 import contextlib
 import contextvars
 import gc
@@ -280,6 +281,21 @@ def scopes_open_at_the_end():
     leaves_open()
     on_a_thread(leaves_open)
     wait_for_open_scopes(1)
+    caught.__exit__()
+
+
+def suspended_scopes_that_the_end_of_the_process_exits():
+    def suspended():
+        with no_grad():
+            with no_grad():  # noqa: SIM117 (the line of each is another one)
+                yield
+
+    generators = [suspended(), suspended()]
+    for each in generators:
+        next(each)
+    globals()["first"], globals()["second"] = generators
+    # The list in a built-in module ends when nothing can be imported any more.
+    builtins.kept = generators
     caught.__exit__()
 
 

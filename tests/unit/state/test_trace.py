@@ -8,7 +8,7 @@ import re
 import interlock
 import pytest
 
-from tests.helpers.subprocess import eval_program, eval_python, marked_lines, run_program, run_python
+from tests.helpers.subprocess import eval_program, eval_python, marked_lines, run_program
 
 TRACED = {"INTERLOCK_DEBUG": "1"}
 LINE = re.compile(r"\S+/trace\.py:\d+")
@@ -166,19 +166,7 @@ def test_scope_open_at_process_exit_warns() -> None:
 
 
 def test_exit_of_a_scope_at_the_end_of_the_process_does_not_warn() -> None:
-    # The list in a built-in module ends when nothing can be imported any more.
-    source = """
-        import builtins
-        from interlock import no_grad
-        def suspended():
-            with no_grad():
-                with no_grad():
-                    yield
-        first, second = suspended(), suspended()
-        next(first), next(second)
-        builtins.kept = [first, second]
-    """
-    done = run_python(source, env=TRACED)
+    done = run_program("state.trace.suspended_scopes_that_the_end_of_the_process_exits", env=TRACED)
     assert (done.code, "Exception ignored" in done.stderr) == (0, False), done.stderr
 
 
