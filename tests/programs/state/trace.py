@@ -287,7 +287,7 @@ def scopes_open_at_the_end():
 def suspended_scopes_that_the_end_of_the_process_exits():
     def suspended():
         with no_grad():
-            with no_grad():  # noqa: SIM117 (the line of each is another one)
+            with no_grad():
                 yield
 
     generators = [suspended(), suspended()]
