@@ -17,7 +17,7 @@ use crate::DType;
 const LANES: usize = 32;
 
 /// The number of moderate elements whose product with a mantissa is computed without exponents.
-const GROUP: usize = ROWS;
+pub(crate) const GROUP: usize = ROWS;
 
 /// The number of elements that are copied, or of states that are multiplied, at once.
 const BLOCK: usize = GROUP * LANES;
@@ -27,7 +27,7 @@ const MODERATE: i64 = (1000 - LIMIT) / GROUP as i64;
 
 /// Returns whether an element is moderate, or 0 or NaN, whose products need no exponent either. It has no branches.
 #[inline(always)]
-fn is_moderate<T: Real>(element: T) -> bool {
+pub(crate) fn is_moderate<T: Real>(element: T) -> bool {
     let size = element.abs();
     let is_large = size > T::from_f64(power_of_two(MODERATE));
     let is_small = (size < T::from_f64(power_of_two(-MODERATE))) & (size > T::default());
@@ -47,7 +47,6 @@ impl Lanes {
     #[inline(always)]
     fn multiply<T: Real>(&mut self, elements: &[T]) {
         for block in elements.chunks(BLOCK) {
-            let groups = block.chunks(LANES);
             if block.iter().fold(true, |all, element| all & is_moderate(*element)) {
                 let whole = block.chunks_exact(LANES);
                 let rest = whole.remainder();
@@ -56,9 +55,7 @@ impl Lanes {
                 }
                 self.normalize(LANES);
             } else {
-                groups.for_each(|group| {
-                    self.multiply_each(group);
-                });
+                block.chunks(LANES).for_each(|group| self.multiply_each(group));
             }
         }
     }
