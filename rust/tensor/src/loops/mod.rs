@@ -20,7 +20,7 @@ mod vectorized;
 
 pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
-pub(crate) use elementwise::{map, map_within, update, zip, zip3};
+pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip3};
 pub(crate) use fill::{element_bytes, fill, scalar_of};
 pub(crate) use moments::squared_deviations;
 pub(crate) use products::{GROUP, is_moderate, products};
