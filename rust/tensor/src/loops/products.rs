@@ -130,29 +130,26 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
         vectorized(
             #[inline(always)]
             || {
-                // SAFETY: guaranteed by the caller, here and below.
-                let element = |row: *const u8, index: usize| unsafe { load::<T>(row, first + index) };
-                let mut products = [0.0; BLOCK];
-                are_moderate =
-                    products.iter_mut().take(length).enumerate().fold(true, |all, (index, out)| {
-                        let (mut product, mut all) = (1.0, all);
-                        for source in sources {
-                            let factor = element(source, index);
-                            all &= is_moderate(factor);
-                            product *= factor.to_f64();
-                        }
-                        *out = product;
-                        all
-                    });
-                if are_moderate {
-                    for (index, product) in products.iter().take(length).enumerate() {
-                        // SAFETY: as above.
-                        let state = unsafe { &mut *states.add(first + index) };
-                        state.mantissa *= product;
-                        if !Scaled::is_within(state.mantissa) {
-                            *state = state.within_limits();
-                        }
-                    }
+                let mut products = [1.0; BLOCK];
+                for source in sources {
+                    // SAFETY: guaranteed by the caller, here and below.
+                    let row = unsafe { std::slice::from_raw_parts(source.cast::<T>().add(first), length) };
+                    are_moderate &= row.iter().fold(true, |all, factor| all & is_moderate(*factor));
+                    products.iter_mut().zip(row).for_each(|(product, factor)| *product *= factor.to_f64());
+                }
+                if !are_moderate {
+                    return;
+                }
+                // SAFETY: as above.
+                let states = unsafe { std::slice::from_raw_parts_mut(states.add(first), length) };
+                let mut are_within = true;
+                for (product, state) in products.iter_mut().zip(&*states) {
+                    *product *= state.mantissa;
+                    are_within &= Scaled::is_within(*product);
+                }
+                states.iter_mut().zip(products).for_each(|(state, mantissa)| state.mantissa = mantissa);
+                if !are_within {
+                    states.iter_mut().for_each(|state| *state = state.within_limits());
                 }
             },
         );
