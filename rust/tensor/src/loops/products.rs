@@ -1,6 +1,6 @@
 //! The loop of products, whose states are [`Scaled`].
 //!
-//! Products of a few moderate elements are within the range of `f64`, so that no step needs an exponent. Their bits are those of
+//! Products of a few moderate elements are within the range of `f64`, so that no step needs an exponent. They have the bits of
 //! products with exponents, because both multiply in one order, and scaling by powers of two rounds nothing.
 
 use std::marker::PhantomData;
