@@ -41,8 +41,8 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     zip_with(op, (dtype, shape), a, b, &loops::zip(f))
 }
 
-/// Like [`zip`]. Not generic: it exists once.
-fn zip_with(
+/// Like [`zip`], with a loop. It is not generic, so it is compiled once.
+pub(crate) fn zip_with(
     op: &'static str,
     (dtype, shape): (DType, &[usize]),
     a: &Tensor,

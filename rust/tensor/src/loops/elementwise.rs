@@ -106,6 +106,9 @@ where
     }
 }
 
+/// The elements among which those that need the slower function are looked for at once.
+const BLOCK: usize = 512;
+
 /// A loop over a function that is wrong for some elements, and over one without this limit.
 struct Limited<F, G, E, T> {
     function: F,
@@ -135,8 +138,6 @@ where
     }
 
     unsafe fn run(&self, run: &Run) {
-        /// The elements among which others are looked for at once.
-        const BLOCK: usize = 512;
         let (f, is_within) = (self.function, self.is_within);
         for first in (0..run.count).step_by(BLOCK) {
             let count = BLOCK.min(run.count - first);
@@ -171,6 +172,66 @@ where
 
     fn shared(&self) -> Arc<dyn ElementLoop> {
         Arc::new(Limited { types: PhantomData::<fn() -> T>, ..*self })
+    }
+}
+
+/// A loop over a function of pairs that returns NaN where it is wrong, and over one without this limit.
+struct OrExact<F, E, T> {
+    function: F,
+    exact: E,
+    types: PhantomData<fn() -> T>,
+}
+
+/// Returns the loop that applies a function to pairs of elements, and a slower one to those of which the first is NaN.
+pub(crate) fn zip_or_exact<T: Element>(
+    function: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
+    exact: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
+) -> impl ElementLoop {
+    let function = Function { function, types: PhantomData::<fn() -> (T, T, T)> };
+    OrExact { function, exact, types: PhantomData::<fn() -> T> }
+}
+
+impl<T: Element, F, E> ElementLoop for OrExact<Function<F, (T, T, T)>, E, T>
+where
+    F: Fn(T, T) -> T + Clone + Send + Sync + 'static,
+    E: Fn(T, T) -> T + Clone + Send + Sync + 'static,
+{
+    fn dtypes(&self) -> &[DType] {
+        const { &[T::DTYPE; 3] }
+    }
+
+    fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
+        self.function.accepts_constant(sources)
+    }
+
+    unsafe fn run(&self, run: &Run) {
+        for first in (0..run.count).step_by(BLOCK) {
+            let mut part = Run { count: BLOCK.min(run.count - first), ..*run };
+            let pointers = part.pointers.iter_mut().zip(run.steps);
+            pointers.for_each(|(pointer, step)| *pointer = pointer.wrapping_add(first * step));
+            let ([out, a, b, _], [_, step_a, step_b, _]) = (part.pointers, part.steps);
+            let mut has_nan = false;
+            // SAFETY: guaranteed by the caller.
+            unsafe {
+                self.function.run(&part);
+                vectorized(
+                    #[inline(always)]
+                    || has_nan = (0..part.count).fold(false, |any, i| any | load::<T>(out, i).is_nan()),
+                );
+                for i in (0..part.count).filter(|i| has_nan && load::<T>(out, *i).is_nan()) {
+                    let pair = (load(a.wrapping_add(i * step_a), 0), load(b.wrapping_add(i * step_b), 0));
+                    store(out, i, (self.exact)(pair.0, pair.1));
+                }
+            }
+        }
+    }
+
+    fn shared(&self) -> Arc<dyn ElementLoop> {
+        Arc::new(OrExact {
+            function: self.function.clone(),
+            exact: self.exact.clone(),
+            types: PhantomData::<fn() -> T>,
+        })
     }
 }
 

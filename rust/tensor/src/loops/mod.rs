@@ -20,10 +20,10 @@ mod vectorized;
 
 pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
-pub(crate) use elementwise::{map, map_within, update, zip, zip3};
+pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip3};
 pub(crate) use fill::{element_bytes, fill, scalar_of};
 pub(crate) use moments::squared_deviations;
-pub(crate) use products::products;
+pub(crate) use products::{GROUP, is_moderate, products};
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{
     exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, normalize,

@@ -1,6 +1,6 @@
 //! The loop of products, whose states are [`Scaled`].
 //!
-//! Products of a few moderate elements are within the range of `f64`, so that no step needs an exponent. Their bits are those of
+//! Products of a few moderate elements are within the range of `f64`, so that no step needs an exponent. They have the bits of
 //! products with exponents, because both multiply in one order, and scaling by powers of two rounds nothing.
 
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use crate::DType;
 const LANES: usize = 32;
 
 /// The number of moderate elements whose product with a mantissa is computed without exponents.
-const GROUP: usize = ROWS;
+pub(crate) const GROUP: usize = ROWS;
 
 /// The number of elements that are copied, or of states that are multiplied, at once.
 const BLOCK: usize = GROUP * LANES;
@@ -27,7 +27,7 @@ const MODERATE: i64 = (1000 - LIMIT) / GROUP as i64;
 
 /// Returns whether an element is moderate, or 0 or NaN, whose products need no exponent either. It has no branches.
 #[inline(always)]
-fn is_moderate<T: Real>(element: T) -> bool {
+pub(crate) fn is_moderate<T: Real>(element: T) -> bool {
     let size = element.abs();
     let is_large = size > T::from_f64(power_of_two(MODERATE));
     let is_small = (size < T::from_f64(power_of_two(-MODERATE))) & (size > T::default());
@@ -47,7 +47,6 @@ impl Lanes {
     #[inline(always)]
     fn multiply<T: Real>(&mut self, elements: &[T]) {
         for block in elements.chunks(BLOCK) {
-            let groups = block.chunks(LANES);
             if block.iter().fold(true, |all, element| all & is_moderate(*element)) {
                 let whole = block.chunks_exact(LANES);
                 let rest = whole.remainder();
@@ -56,9 +55,7 @@ impl Lanes {
                 }
                 self.normalize(LANES);
             } else {
-                groups.for_each(|group| {
-                    self.multiply_each(group);
-                });
+                block.chunks(LANES).for_each(|group| self.multiply_each(group));
             }
         }
     }
@@ -133,29 +130,26 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
         vectorized(
             #[inline(always)]
             || {
-                // SAFETY: guaranteed by the caller, here and below.
-                let element = |row: *const u8, index: usize| unsafe { load::<T>(row, first + index) };
-                let mut products = [0.0; BLOCK];
-                are_moderate =
-                    products.iter_mut().take(length).enumerate().fold(true, |all, (index, out)| {
-                        let (mut product, mut all) = (1.0, all);
-                        for source in sources {
-                            let factor = element(source, index);
-                            all &= is_moderate(factor);
-                            product *= factor.to_f64();
-                        }
-                        *out = product;
-                        all
-                    });
-                if are_moderate {
-                    for (index, product) in products.iter().take(length).enumerate() {
-                        // SAFETY: as above.
-                        let state = unsafe { &mut *states.add(first + index) };
-                        state.mantissa *= product;
-                        if !Scaled::is_within(state.mantissa) {
-                            *state = state.within_limits();
-                        }
-                    }
+                let mut products = [1.0; BLOCK];
+                for source in sources {
+                    // SAFETY: guaranteed by the caller, here and below.
+                    let row = unsafe { std::slice::from_raw_parts(source.cast::<T>().add(first), length) };
+                    are_moderate &= row.iter().fold(true, |all, factor| all & is_moderate(*factor));
+                    products.iter_mut().zip(row).for_each(|(product, factor)| *product *= factor.to_f64());
+                }
+                if !are_moderate {
+                    return;
+                }
+                // SAFETY: as above.
+                let states = unsafe { std::slice::from_raw_parts_mut(states.add(first), length) };
+                let mut are_within = true;
+                for (product, state) in products.iter_mut().zip(&*states) {
+                    *product *= state.mantissa;
+                    are_within &= Scaled::is_within(*product);
+                }
+                states.iter_mut().zip(products).for_each(|(state, mantissa)| state.mantissa = mantissa);
+                if !are_within {
+                    states.iter_mut().for_each(|state| *state = state.within_limits());
                 }
             },
         );

@@ -3,7 +3,7 @@
 mod double;
 mod single;
 
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
 use crate::Element;
 
@@ -15,6 +15,7 @@ pub(crate) trait Real:
     + Sub<Output = Self>
     + Mul<Output = Self>
     + Div<Output = Self>
+    + Rem<Output = Self>
 {
     /// Returns the absolute value.
     fn abs(self) -> Self;
@@ -70,6 +71,8 @@ pub(crate) trait Real:
     fn erfc(self) -> Self;
     /// Returns the number to the power of an exponent.
     fn pow(self, exponent: Self) -> Self;
+    /// Returns the remainder of a division with the sign of this number, or NaN if the quotient has too many digits.
+    fn remainder_or_nan(self, divisor: Self) -> Self;
 }
 
 /// Implements the functions that one module has for the type, and those that others have.
@@ -91,6 +94,16 @@ macro_rules! real {
             #[inline(always)]
             fn pow(self, exponent: Self) -> Self {
                 $pow(self, exponent)
+            }
+            #[inline(always)]
+            fn remainder_or_nan(self, divisor: Self) -> Self {
+                let quotient = (self / divisor).trunc();
+                // It is exact: the quotient is an integer that is too large by at most 1, since it was rounded.
+                let rest = (-quotient).mul_add(divisor, self);
+                let is_beyond = (rest != 0.0) & ((rest < 0.0) != (self < 0.0));
+                let rest = if is_beyond { rest + divisor.copysign(self) } else { rest };
+                let is_exact = $float::abs(quotient) < (1u64 << ($float::MANTISSA_DIGITS - 1)) as $float;
+                if is_exact { rest.copysign(self) } else { $float::NAN }
             }
             #[inline(always)]
             fn atan2(self, x: Self) -> Self {
@@ -165,3 +178,33 @@ real!(
         erfc = libm::erfc,
     ]
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Real>(x: T, y: T) -> bool {
+        let (found, exact) = (x.remainder_or_nan(y), x % y);
+        let is_equal =
+            found == exact && found.to_f64().is_sign_negative() == exact.to_f64().is_sign_negative();
+        assert!(found.is_nan() || is_equal, "{} % {}", x.to_f64(), y.to_f64());
+        is_equal
+    }
+
+    #[test]
+    fn remainders_are_exact_or_nan() {
+        let mut generator = fastrand::Rng::with_seed(21);
+        for _ in 0..if cfg!(debug_assertions) { 100_000 } else { 10_000_000 } {
+            let (x, y) = (generator.u64(..), generator.u64(..));
+            check(f64::from_bits(x), f64::from_bits(y));
+            check(f32::from_bits(x as u32), f32::from_bits(y as u32));
+            // Near multiples, where the quotient is rounded to an integer.
+            let (y, factor) = (generator.f32() - 0.5, generator.i32(-5_000_000..5_000_000));
+            let x = y * factor as f32;
+            let near = generator.i32(-2..3);
+            assert!(check(f32::from_bits(x.to_bits().wrapping_add_signed(near)), y) || y == 0.0);
+            let (x, y) = (f64::from(y) * f64::from(factor) * 1.1, f64::from(y) * 1.1);
+            assert!(check(f64::from_bits(x.to_bits().wrapping_add_signed(near.into())), y) || y == 0.0);
+        }
+    }
+}

@@ -4,8 +4,9 @@ use super::operand::{Numbers, Operand, result_type};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
 use crate::layout::broadcast;
+use crate::loops::real::Real;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate, loops};
 
 /// Two operands converted to their promoted type, and the shape of the result.
 pub(crate) struct PromotedOperands {
@@ -51,6 +52,18 @@ impl PromotedOperands {
         f: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
     ) -> Result<Tensor> {
         iterate::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
+    }
+
+    /// Applies `f` to each pair of elements and the remainder of their division, like [`zip`](PromotedOperands::zip). The result
+    /// of a remainder that is NaN is NaN, unless it does not depend on the remainder.
+    pub(crate) fn zip_with_remainder<T: Real>(
+        &self,
+        op: &'static str,
+        f: impl Fn(T, T, T) -> T + Copy + Send + Sync + 'static,
+    ) -> Result<Tensor> {
+        let fast = move |x: T, y: T| f(x, y, x.remainder_or_nan(y));
+        let element_loop = loops::zip_or_exact(fast, move |x, y| f(x, y, x % y));
+        iterate::zip_with(op, (self.dtype, &self.shape), &self.a, &self.b, &element_loop)
     }
 }
 

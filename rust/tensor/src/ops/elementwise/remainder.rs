@@ -25,8 +25,7 @@ fn remainder_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
             if remainder != 0 && (remainder < 0) != (y < 0) { remainder.wrapping_add(y) } else { remainder }
         });
     }
-    let out = dispatch_float!(operands.dtype, T => operands.zip(OP, |x: T, y: T| {
-        let remainder = x % y;
+    let out = dispatch_float!(operands.dtype, T => operands.zip_with_remainder(OP, |_, y: T, remainder| {
         if remainder != 0.0 && (remainder < 0.0) != (y < 0.0) { remainder + y } else { remainder }
     }))?;
     if let Some(mut builder) = NodeBuilder::new(node, &[&operands.left, &operands.right])? {

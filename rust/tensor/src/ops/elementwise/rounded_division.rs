@@ -60,7 +60,7 @@ pub fn fmod<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> 
     if !operands.dtype.is_floating_point() {
         return operands.zip(op, |x: i64, y: i64| x.checked_rem(y).unwrap_or_default());
     }
-    let out = dispatch_float!(operands.dtype, T => operands.zip(op, |x: T, y: T| x % y))?;
+    let out = dispatch_float!(operands.dtype, T => operands.zip_with_remainder(op, |_, _, remainder: T| remainder))?;
     record_pair(
         node,
         &operands,
@@ -94,12 +94,11 @@ fn rounded_quotient(
     let out = if operands.dtype.is_floating_point() {
         dispatch_float!(operands.dtype, T => match mode {
             RoundingMode::Trunc => operands.zip(op, |x: T, y: T| (x / y).trunc()),
-            RoundingMode::Floor => operands.zip(op, |x: T, y: T| {
+            RoundingMode::Floor => operands.zip_with_remainder(op, |x: T, y: T, remainder| {
                 if y == 0.0 {
                     return x / y;
                 }
                 // The rounded quotient of C could be off by one: the remainder is exact.
-                let remainder = x % y;
                 let quotient = (x - remainder) / y;
                 let quotient = if remainder != 0.0 && (y < 0.0) != (remainder < 0.0) { quotient - 1.0 } else { quotient };
                 if quotient == 0.0 {

@@ -1,7 +1,7 @@
 //! Dropout.
 
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::ops::random::new::drawn;
+use crate::ops::random::new::{drawn, each};
 use crate::{Error, Generator, Result, Tensor};
 
 /// Runs an operation with the factors of the elements: 0 with probability `p`, else `1 / (1 - p)`.
@@ -20,7 +20,7 @@ fn with_factors<T>(
     }
     check_floating_point(op, tensor)?;
     let factor = 1.0 / (1.0 - p);
-    let draw = move |generator: &mut fastrand::Rng| if generator.f64() < p { 0.0 } else { factor };
+    let draw = each(move |generator| if generator.f64() < p { 0.0 } else { factor });
     Generator::of(tensor.placement()).draw(shape, |seed| operation(&drawn(op, seed, shape, options, draw)?))
 }
 

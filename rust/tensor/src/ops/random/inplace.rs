@@ -1,6 +1,6 @@
 //! In-place operations that draw random numbers.
 
-use super::new::{drawn, normal, uniform};
+use super::new::{drawn, each, normal, uniform};
 use super::samples::bernoulli;
 use crate::dtype::Bool8;
 use crate::error::check_fits;
@@ -48,9 +48,8 @@ impl Generator {
         }
         let (shape, options) = (target.shape(), target.options());
         self.draw(shape, |seed| {
-            target.overwrite_drawn(op, "NormalBackward0", || {
-                drawn(op, seed, shape, options, move |generator| mean + std * normal(generator))
-            })
+            target
+                .overwrite_drawn(op, "NormalBackward0", || drawn(op, seed, shape, options, normal(mean, std)))
         })
     }
 
@@ -76,7 +75,7 @@ impl Generator {
         };
         let (shape, options) = (target.shape(), target.options());
         self.draw(shape, |seed| {
-            target.overwrite_drawn(op, "UniformBackward0", || drawn(op, seed, shape, options, number))
+            target.overwrite_drawn(op, "UniformBackward0", || drawn(op, seed, shape, options, each(number)))
         })
     }
 

@@ -4,16 +4,21 @@ use std::f64::consts::TAU;
 
 use crate::dtype::dispatch_float;
 use crate::error::check_fits;
+use crate::loops::real::Real;
+use crate::loops::vectorized;
 use crate::ops::elementwise::operand::check_numeric;
 use crate::{DType, Element, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
 
-/// Returns a tensor of numbers that `f` draws from a generator with this seed.
+/// The number of elements that are drawn at once. It is even, because numbers of the normal distribution come in pairs.
+const BLOCK: usize = 256;
+
+/// Returns a tensor of numbers that `fill` draws from a generator with this seed, at most `BLOCK` at a time.
 pub(crate) fn drawn(
     op: &'static str,
     seed: u64,
     shape: &[usize],
     options: TensorOptions,
-    f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
+    fill: impl Fn(&mut fastrand::Rng, &mut [f64]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
@@ -23,9 +28,21 @@ pub(crate) fn drawn(
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let drawn = dispatch_float!(dtype, T => iterate::launch_nullary(op, computed, shape, move |out: &mut [T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
-        out.iter_mut().for_each(|out| *out = T::from_f64(f(&mut generator)));
+        let mut numbers = [0.0; BLOCK];
+        for out in out.chunks_mut(BLOCK) {
+            let (numbers, _) = numbers.split_at_mut(out.len());
+            fill(&mut generator, numbers);
+            out.iter_mut().zip(numbers).for_each(|(out, number)| *out = T::from_f64(*number));
+        }
     }))?;
     iterate::cast(&drawn, dtype)
+}
+
+/// Returns a function that draws each number of a block with `f`.
+pub(crate) fn each(
+    f: impl Fn(&mut fastrand::Rng) -> f64 + Send + Sync + 'static,
+) -> impl Fn(&mut fastrand::Rng, &mut [f64]) + Send + Sync {
+    move |generator, numbers| numbers.iter_mut().for_each(|number| *number = f(generator))
 }
 
 /// Returns a function that draws numbers from 0 to 1 (exclusive), which rounding to `dtype` does not change.
@@ -43,10 +60,30 @@ pub(crate) fn uniform(dtype: DType) -> impl Fn(&mut fastrand::Rng) -> f64 + Send
     }
 }
 
-/// Draws a number of the standard normal distribution.
-pub(crate) fn normal(generator: &mut fastrand::Rng) -> f64 {
-    // Box-Muller transform; 1 - u is never 0.
-    (-2.0 * (1.0 - generator.f64()).ln()).sqrt() * (TAU * generator.f64()).cos()
+/// Returns a function that draws a block of numbers of the normal distribution with this mean and standard deviation.
+///
+/// Source: Box and Muller, "A Note on the Generation of Random Normal Deviates" (1958).
+pub(crate) fn normal(mean: f64, std: f64) -> impl Fn(&mut fastrand::Rng, &mut [f64]) + Send + Sync {
+    move |generator, numbers| {
+        let pairs = numbers.len().div_ceil(2);
+        let (mut sizes, mut angles) = ([0.0; BLOCK / 2], [0.0; BLOCK / 2]);
+        for (size, angle) in sizes.iter_mut().zip(&mut angles).take(pairs) {
+            // 1 - u is never 0.
+            (*size, *angle) = (1.0 - generator.f64(), TAU * generator.f64());
+        }
+        vectorized(
+            #[inline(always)]
+            || {
+                for (size, angle) in sizes.iter_mut().zip(&mut angles).take(pairs) {
+                    let radius = std * (-2.0 * Real::ln(*size)).sqrt();
+                    (*size, *angle) =
+                        (radius.mul_add(Real::cos(*angle), mean), radius.mul_add(Real::sin(*angle), mean));
+                }
+            },
+        );
+        let drawn = sizes.iter().zip(&angles).flat_map(|(first, second)| [*first, *second]);
+        numbers.iter_mut().zip(drawn).for_each(|(number, drawn)| *number = drawn);
+    }
 }
 
 /// Returns an error unless a tensor of `dtype` can hold a bound of random integers.
@@ -92,13 +129,13 @@ impl Generator {
     /// Returns numbers like [`Tensor::rand`].
     pub fn rand(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
-        self.draw(shape, |seed| drawn("rand", seed, shape, options, uniform(options.dtype)))
+        self.draw(shape, |seed| drawn("rand", seed, shape, options, each(uniform(options.dtype))))
     }
 
     /// Returns numbers like [`Tensor::randn`].
     pub fn randn(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
-        self.draw(shape, |seed| drawn("randn", seed, shape, options, normal))
+        self.draw(shape, |seed| drawn("randn", seed, shape, options, normal(0.0, 1.0)))
     }
 
     /// Returns integers like [`Tensor::randint`].
@@ -169,6 +206,17 @@ mod tests {
         assert!((mean(&even) - 0.5).abs() < 0.02 && mean(&normal).abs() < 0.04);
         let squares: Vec<f64> = normal.iter().map(|value| value * value).collect();
         assert!((mean(&squares) - 1.0).abs() < 0.05);
+        // The numbers of a pair are independent, and a shorter tensor has the first numbers of a longer one.
+        let products: Vec<f64> = normal.chunks_exact(2).map(|pair| pair.iter().product()).collect();
+        assert!(products.iter().sum::<f64>().abs() / products.len() as f64 <= 0.04);
+        let tails = normal.iter().filter(|number| number.abs() > 2.0).count() as f64 / count as f64;
+        assert!((tails - 0.0455).abs() < 0.01);
+        for shorter in [1, 255, 257] {
+            manual_seed(7);
+            Tensor::rand(&[count], DType::Float32).unwrap();
+            let drawn = Tensor::randn(&[shorter], DType::Float64).unwrap().to_vec::<f64>().unwrap();
+            assert_eq!(drawn, normal[..shorter]);
+        }
         manual_seed(7);
         assert_eq!(Tensor::rand(&[count], DType::Float32).unwrap().to_vec::<f64>().unwrap(), even);
         for dtype in [DType::Float16, DType::BFloat16] {

@@ -11,6 +11,7 @@ use crate::iterate::{
     PartedKernel, THREADED_ELEMENTS, TILE, TensorPart, for_each, launch_several, threads_on,
 };
 use crate::loops::scaled::Scaled;
+use crate::loops::{GROUP, is_moderate};
 use crate::storage::fallible_alloc::try_from_elem;
 use crate::{Element, Result, Tensor};
 
@@ -46,11 +47,7 @@ impl<T: Element> Row<'_, T> {
     /// Writes the derivative of each cumulative product in all directions.
     fn write_products(&self, out: &mut [T]) -> Result<()> {
         if self.directions.is_empty() {
-            let mut product = Scaled::ONE;
-            out.iter_mut().zip(self.factors).for_each(|(out, factor)| {
-                product = product * Scaled::new(*factor);
-                *out = product.to_element();
-            });
+            write_plain_products(self.factors, out);
             return Ok(());
         }
         let mut parts = try_from_elem(Scaled::ZERO, 1 << self.directions.len())?;
@@ -85,6 +82,27 @@ impl<T: Element> Row<'_, T> {
             self.multiply(&mut parts, position);
         }
         Ok(())
+    }
+}
+
+/// Writes the cumulative products. Those of moderate factors have no exponent, and take no longer than the multiplications.
+fn write_plain_products<T: Element>(factors: &[T], out: &mut [T]) {
+    let mut product = Scaled::ONE;
+    for (out, factors) in out.chunks_mut(GROUP).zip(factors.chunks(GROUP)) {
+        let pairs = out.iter_mut().zip(factors.iter().map(|factor| factor.to_f64()));
+        let are_moderate = factors.iter().fold(true, |all, factor| all & is_moderate(factor.to_f64()));
+        if are_moderate && product.exponent == 0 {
+            let last = pairs.fold(product.mantissa, |product, (out, factor)| {
+                *out = T::from_f64(product * factor);
+                product * factor
+            });
+            product = Scaled::new(last);
+        } else {
+            pairs.for_each(|(out, factor)| {
+                product = product * Scaled::new(factor);
+                *out = product.to_element();
+            });
+        }
     }
 }
 

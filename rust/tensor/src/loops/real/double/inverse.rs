@@ -22,8 +22,8 @@ const ARC_SINE: [f64; 13] = [
     0.032_716_104_830_982_834,
 ];
 
-/// `(atan(x) / x - 1) / x ** 2` in `x ** 2`, for up to the tangent of a sixteenth of a turn, with an error of 2 ** -58 of the arc
-/// tangent.
+/// `(atan(x) / x - 1) / x ** 2` in `x ** 2`, for up to the tangent of a sixteenth of a turn, with an error of 2 ** -58 of the
+/// arc tangent.
 const ARC_TANGENT: [f64; 11] = [
     -0.333_333_333_333_332_7,
     0.199_999_999_999_693_1,
@@ -38,8 +38,8 @@ const ARC_TANGENT: [f64; 11] = [
     -0.017_829_184_144_146_384,
 ];
 
-/// Returns the arc sine of a number of at most 1/2. For a larger one it returns the arc sine of the sine of half of the angle to
-/// the quarter turn, and true.
+/// Returns the arc sine of a number of at most 1/2, and false. Of a larger number it returns half of the angle between the arc
+/// sine and a quarter turn, and true.
 #[inline(always)]
 fn half_arc(size: f64) -> (f64, bool) {
     let is_large = size > 0.5;
