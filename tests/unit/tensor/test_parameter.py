@@ -82,7 +82,7 @@ def test_subclass_of_tensor_has_attributes() -> None:
 
 
 def test_garbage_collection_visits_tensors_that_are_being_created() -> None:
-    # CPython 3.11 creates the `__dict__` of an object, which can start a collection, before the object has a tensor.
+    # CPython 3.11 creates the `__dict__`, which can start a collection, before the object has a tensor.
     code = "import gc, interlock; gc.set_threshold(1); x = [interlock.ones(2) for _ in range(300)]"
     assert eval_python(f"{code}; result = len(x)") == 300
 
