@@ -72,7 +72,7 @@ OF_PYTHON = re.compile(
     r"|\.__getattr__$|\.__format__$|\.__(release_)?buffer__$|\.(AllocatorConfig|Race(Access)?|cuFFT\w+|settings\.\w+)\.__\w+attr__$"
     # Only interlock calls them.
     r"|\.integrations\.(?!asgi|[Pp]ortable|Verification|received)|\.settings\.(_|Enabled$)"
-    r"|\.(check_plain|decorate|open_file|path_of|attribute_error|remove_missing)$"
+    r"|\.(as_bool|check_plain|decorate|open_file|path_of|attribute_error|remove_missing)$"
 )
 # They pass these arguments on to a function of the program.
 PASSED_ON = ("args", "arguments", "kwargs", "named")

@@ -37,6 +37,11 @@ def test_names_listed_as_missing_are_missing() -> None:
     names = [name.removeprefix("torch.") for name in re.findall(r"`([\w.]+)[`(]", " ".join(MISSING))]
     assert {"cuda", "Tensor.cuda", "Tensor.get_device"} <= {*names}
     assert [name for name in names if find(name) is not None] == []
+    paragraph = PAGE.split("Programs may miss")[1].split(": tensors can be pickled")[0]
+    operations = re.findall(r"`([\w.]+)`", paragraph)
+    assert len(operations) >= 20
+    prefixes = ("", "Tensor.", "nn.functional.")
+    assert [prefix + name for name in operations for prefix in prefixes if find(prefix + name)] == []
 
 
 @pytest.mark.parametrize("name", WANTED)

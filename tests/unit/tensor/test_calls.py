@@ -43,7 +43,10 @@ x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
             lambda: x.repeat(repeats=None),
             "repeat: repeats must be ints, or one tuple or list of them, got nothing",
         ),
-        (lambda: interlock.flip(x, None), "flip: dims must be an int, got None"),
+        (
+            lambda: interlock.flip(x, None),
+            "flip: dims must be an int, a tuple of ints or a list of ints, got None",
+        ),
         (lambda: interlock.exp(x, input=x), "exp() got multiple values for argument 'input'"),
         (lambda: x.sum(0, dim=1), "Tensor.sum() got multiple values for argument 'dim'"),
         (lambda: x.sum(0, axis=1), "sum: dim must not be passed with axis"),

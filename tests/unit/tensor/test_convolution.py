@@ -141,8 +141,16 @@ X, W = interlock.ones(2, 4, 5, 6), interlock.ones(4, 4, 3, 2)
             errors.ArgumentError,
             "stride must be an int or 2 ints (rows, columns), got 3 ints",
         ),
-        ({"stride": 1.5}, TypeError, "conv2d: stride must be an int, got float"),
-        ({"stride": True}, TypeError, "conv2d: stride must be an int, got bool"),
+        (
+            {"stride": 1.5},
+            TypeError,
+            "conv2d: stride must be an int, a tuple of ints or a list of ints, got float",
+        ),
+        (
+            {"stride": True},
+            TypeError,
+            "conv2d: stride must be an int, a tuple of ints or a list of ints, got bool",
+        ),
         ({"dilation": 0}, errors.ArgumentError, "conv2d: dilation must be positive"),
         ({"dilation": 3}, errors.ShapeError, "no larger than the padded input"),
         ({"padding": -1}, errors.ArgumentError, "conv2d: padding must not be negative"),

@@ -52,17 +52,27 @@ def test_halves_can_be_created_by_every_function(dtype: interlock.dtype) -> None
 
 
 def test_numbers_beyond_the_range_are_refused_where_they_cannot_be_meant() -> None:
-    with pytest.raises(RuntimeError, match="float16"):
-        interlock.full((2,), 65505.0, dtype=interlock.float16)
-    with pytest.raises(RuntimeError, match="float16"):
-        interlock.zeros(2, dtype=interlock.float16).fill_(1e6)
+    x, one = interlock.zeros(2, dtype=interlock.float16), interlock.tensor([True, False])
+    for number in (65505.0, -65505, 2**40):
+        with pytest.raises(RuntimeError, match=rf"^masked_fill: .* float16 can hold, got {number}"):
+            x.masked_fill(one, number)
+        with pytest.raises(RuntimeError, match=rf"^add: alpha .* float16 can hold, got {number}"):
+            x.add(x, alpha=number)
     with pytest.raises(RuntimeError, match="float16"):
         interlock.ones(2, dtype=interlock.float16) ** 70000
-    for number in (65505, -65505, 2**40):
-        with pytest.raises(RuntimeError, match=f"can hold, got {number}"):
-            interlock.full((2,), number, dtype=interlock.float16)
-        with pytest.raises(RuntimeError, match=f"can hold, got {number}"):
-            interlock.zeros(2, dtype=interlock.float16).fill_(number)
+
+
+@pytest.mark.parametrize("number", [65505, -65519.0, 65520, -70000, 2**62, 1e39, -1e300, float("inf")])
+@pytest.mark.parametrize("dtype", [interlock.float16, interlock.bfloat16], ids=str)
+def test_fill_and_full_round_numbers_beyond_the_range(dtype: interlock.dtype, number: float) -> None:
+    rounded = interlock.tensor([number], dtype=dtype).tolist()
+    x = interlock.zeros(1, dtype=dtype)
+    filled = x.clone().fill_(number), interlock.full((1,), number, dtype=dtype)
+    for result in (*filled, interlock.full_like(x, number), x.new_full((1,), number)):
+        assert (result.dtype, result.tolist()) == (dtype, rounded)
+
+
+def test_numbers_are_rounded_to_half_precision() -> None:
     assert interlock.full((1,), -65504, dtype=interlock.float16).item() == -65504.0
     assert interlock.full((1,), 2**40, dtype=interlock.bfloat16).item() == 2.0**40
     assert interlock.full((1,), 1e6, dtype=interlock.bfloat16).item() == 999424.0

@@ -131,8 +131,16 @@ def test_inference_tensors_are_resized_in_inference_mode() -> None:
             "resize_: size must be ints, or one tuple or list of them, got nothing",
         ),
         (lambda x: x.resize_(-1, 2), ArgumentError, "resize_: size must not be negative, got -1"),
-        (lambda x: x.resize_(2.0), TypeError, "resize_: size must be an int, got float"),
-        (lambda x: x.resize_(True), TypeError, "resize_: size must be an int, got bool"),
+        (
+            lambda x: x.resize_(2.0),
+            TypeError,
+            "resize_: size must be an int, a tuple of ints or a list of ints, got float",
+        ),
+        (
+            lambda x: x.resize_(True),
+            TypeError,
+            "resize_: size must be an int, a tuple of ints or a list of ints, got bool",
+        ),
         (lambda x: x.resize_(2, size=(2,)), TypeError, "resize_: size must be passed once"),
         (lambda x: x.resize_(2**62, 4), ShapeError, "more elements than can be addressed"),
         (lambda x: x.resize_(2**58), OutOfMemoryError, "tried to allocate"),

@@ -522,6 +522,16 @@ pub(crate) fn check_fits(
     if value.fits(dtype) { Ok(value) } else { Err(Error::OutOfBounds { op, argument, value, dtype }) }
 }
 
+/// Like [`check_fits`] for `fill_` and `full`, which round a number to a half-precision type, as in PyTorch.
+pub(crate) fn check_fills(
+    value: Scalar,
+    dtype: DType,
+    op: &'static str,
+    argument: &'static str,
+) -> Result<Scalar> {
+    if dtype.is_half() { Ok(value) } else { check_fits(value, dtype, op, argument) }
+}
+
 impl Error {
     /// Creates the error of a tensor whose shape an operation does not accept.
     pub(crate) fn shape(

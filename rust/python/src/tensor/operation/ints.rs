@@ -55,7 +55,7 @@ impl<const N: usize> From<[i64; N]> for Ints {
 
 impl<'py> FromArgument<'_, 'py> for Ints {
     const ANNOTATION: &'static str = "_Dims";
-    const WANTED: &'static str = i64::WANTED;
+    const WANTED: &'static str = "an int, a tuple of ints or a list of ints";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, 'py>) -> PyResult<Option<Self>> {
         if is_list(given) {

@@ -1,7 +1,7 @@
 //! Creation of tensors.
 
 use crate::dtype::dispatch_wrapping;
-use crate::error::{Tuple, check_fits};
+use crate::error::{Tuple, check_fills, check_fits};
 use crate::layout::{Layout, MemoryFormat, checked_numel};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, iterate};
 
@@ -63,10 +63,10 @@ impl Tensor {
         Tensor::full(shape, Scalar::Int(1), options).map_err(|error| error.during("ones"))
     }
 
-    /// Returns a tensor filled with `value`, which the element type must be able to hold.
+    /// Returns a tensor filled with `value`, which the element type must be able to hold. A half-precision type rounds it.
     pub fn full(shape: &[usize], value: Scalar, options: impl Into<TensorOptions>) -> Result<Self> {
         let (op, options) = ("full", options.into());
-        let value = check_fits(value, options.dtype, op, "fill_value")?;
+        let value = check_fills(value, options.dtype, op, "fill_value")?;
         iterate::filled(op, options, shape, value)
     }
 

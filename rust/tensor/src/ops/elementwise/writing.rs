@@ -4,7 +4,7 @@ use super::arithmetic::{scale_by_alpha, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
-use crate::error::check_fits;
+use crate::error::check_fills;
 use crate::layout::check_broadcastable_to;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
@@ -203,13 +203,15 @@ impl Tensor {
         self.overwrite("zero_", "ZeroBackward0", Scalar::Int(0))
     }
 
-    /// Sets all elements to `value`: a scalar, which the element type must be able to hold, or a tensor without
-    /// dimensions, which is cast. The gradient of a tensor is the sum of all gradients. Only scalars can fill tensors
+    /// Sets all elements to `value`: a scalar, which the element type must be able to hold, unless it is a half-precision
+    /// type, which rounds it; or a tensor without dimensions, which is cast. The gradient of a tensor is the sum of all gradients. Only scalars can fill tensors
     /// whose elements share memory.
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {
-            Operand::Scalar(value) => self.overwrite(op, node, check_fits(value, self.dtype(), op, "value")?),
+            Operand::Scalar(value) => {
+                self.overwrite(op, node, check_fills(value, self.dtype(), op, "value")?)
+            }
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
                 let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &source);

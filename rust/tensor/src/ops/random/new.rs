@@ -148,7 +148,7 @@ impl Generator {
     ) -> Result<Tensor> {
         let (op, options) = ("randint", options.into());
         if low >= high {
-            return Err(Error::value(op, "high", format!("be greater than low, {low}"), high));
+            return Err(Error::value(op, "high", format!("be greater than low ({low})"), high));
         }
         check_bound(op, "low", low, options.dtype)?;
         check_bound(op, "high - 1", high - 1, options.dtype)?;
