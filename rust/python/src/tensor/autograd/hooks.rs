@@ -289,13 +289,10 @@ impl Tensor {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        let Some(tensor) = self.0.in_collection() else { return Ok(()) };
-        traverse_all(&visit, |each| tensor.visit_owned(each))
+        traverse_all(&visit, |each| self.0.in_collection().visit_owned(each))
     }
 
     fn __clear__(&self) {
-        if let Some(tensor) = self.0.in_collection() {
-            tensor.clear_owned();
-        }
+        self.0.in_collection().clear_owned();
     }
 }
