@@ -71,7 +71,7 @@ pub(in super::super) fn acos(x: f64) -> f64 {
     if is_large { far } else { complement(angle.copysign(x)) }
 }
 
-/// Returns the angle of a point with coordinates of at least 0, whose sum is finite, in a number of quarter turns.
+/// Returns the angle of a point with coordinates of at least 0, whose sum is finite.
 #[inline(always)]
 fn angle(y: f64, x: f64) -> f64 {
     /// The tangent of a sixteenth of a turn.
