@@ -80,7 +80,7 @@ def test_losses_are_those_of_the_page(short: Run) -> None:
     found, printed = table(short.lines, "epoch"), table(shown(), "epoch")
     assert found[1] == pytest.approx(printed[1], rel=1e-3)
     for float32, tf32, bf16, float16, _ in printed.values():
-        assert [tf32, bf16] == pytest.approx([float32] * 2, rel=2e-3)
+        assert [tf32, bf16] == pytest.approx([float32] * 2, rel=3e-3)
         assert float16 == pytest.approx(float32, rel=1e-2)
     float32, *_, bfloat16 = printed[max(printed)]
     assert 1.1 < bfloat16 / float32 < 1.2
