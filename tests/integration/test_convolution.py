@@ -45,7 +45,7 @@ def test_convolution_on_a_device_shows_what_the_flags_of_cudnn_change() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "host:0"])
-def test_convolution_reads_more_than_98_percent_of_the_digits(device: str) -> None:
+def test_convolution_reads_more_than_97_percent_of_the_digits(device: str) -> None:
     lines = printed("--device", device)
     (accuracy,) = [line for line in lines if line.startswith("accuracy ")]
-    assert float(accuracy.removeprefix("accuracy ").removesuffix("%")) > 98
+    assert float(accuracy.removeprefix("accuracy ").removesuffix("%")) > 97
