@@ -160,7 +160,7 @@ def run(command: Command, failed: int, changed: int) -> int:
     """
     if command.json is not None:
         json_file = os.path.abspath(command.json)
-        if not _is_written(json_file, "", command.json):
+        if not _write(json_file, "", command.json):
             return failed
     recorder, process, is_written = _Recorder(), os.getpid(), True
     with settings.enable(), settings.watch(recorder.add):
@@ -177,7 +177,7 @@ def run(command: Command, failed: int, changed: int) -> int:
         changes, values = recorder.changes(command.allowed), _changed_values(command.allowed)
     if command.json is not None:
         text = document(changes=changes, settings=values, status=status)
-        is_written = _is_written(json_file, text, command.json)
+        is_written = _write(json_file, text, command.json)
     if has_run:
         sections = [*_sections(changes, values), *_unused(command.allowed, changes, values)]
         _print(Layout(width()).text(sections))
@@ -189,8 +189,8 @@ def run(command: Command, failed: int, changed: int) -> int:
     return changed if status == 0 and command.fail and not is_accepted else status
 
 
-def _is_written(file: str, text: str, name: str) -> bool:
-    """Write a file, or print the error for the file that the command line names so."""
+def _write(file: str, text: str, name: str) -> bool:
+    """Write a file. If that fails, print the error with the name in the command line, and return False."""
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:

@@ -42,21 +42,22 @@ impl RawBuffer {
         Ok(RawBuffer { pointer, bytes, device: Device::CPU, owner: None })
     }
 
-    /// Allocates `bytes` zeroed bytes of the CPU. The operating system zeroes the pages of many bytes when they are used.
+    /// Allocates `bytes` zeroed bytes of the CPU. The pages of large allocations are zeroed by the operating system at their
+    /// first access.
     ///
     /// ```
     /// use interlock_accelerator::memory::RawBuffer;
     ///
-    /// let buffer = RawBuffer::zeroed(1 << 30)?;
+    /// let buffer = RawBuffer::zeroed(1 << 20)?;
     /// // SAFETY: the buffer has the byte.
-    /// assert_eq!(unsafe { buffer.pointer().add(1 << 29).read() }, 0);
+    /// assert_eq!(unsafe { buffer.pointer().add(1 << 19).read() }, 0);
     /// # Ok::<(), interlock_accelerator::Error>(())
     /// ```
     ///
     /// # Errors
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn zeroed(bytes: usize) -> Result<Self> {
-        if bytes < MANY_BYTES {
+        if bytes < LARGE {
             let buffer = Self::new(bytes)?;
             // SAFETY: the buffer has these bytes, which nothing else refers to.
             unsafe { buffer.pointer.write_bytes(0, bytes) };
@@ -102,11 +103,11 @@ impl RawBuffer {
     }
 }
 
-/// The size from which a C library maps new pages, which are zero, instead of using freed memory again.
-const MANY_BYTES: usize = 1 << 17;
+/// The size from which allocators of C libraries map new pages, which are zero, instead of returning freed memory.
+const LARGE: usize = 1 << 17;
 
-/// An allocation of zeroed pages, in which a buffer begins at an aligned address: an allocator asked for that alignment
-/// would write all bytes.
+/// An allocation of zeroed pages, in which a buffer begins at an aligned address. Its own alignment is small: Rust's
+/// allocator writes all bytes of a zeroed allocation of a greater alignment.
 struct Pages {
     start: NonNull<u8>,
     layout: Layout,
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn zeroed_buffer_is_aligned_and_zero() {
-        for bytes in [0, 1, 64, MANY_BYTES - 1, MANY_BYTES, 1 << 22] {
+        for bytes in [0, 1, 64, LARGE - 1, LARGE, 1 << 22] {
             let buffer = RawBuffer::zeroed(bytes).unwrap();
             assert_eq!(buffer.pointer().as_ptr() as usize % RawBuffer::ALIGNMENT, 0);
             // SAFETY: the buffer has these bytes, which are zeroed.

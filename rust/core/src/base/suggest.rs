@@ -3,7 +3,7 @@
 /// The minimum similarity of a suggestion; Python's difflib uses the same value.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// The fewest letters with which a suggestion begins.
+/// The fewest letters of a name for which a suggestion is a candidate that begins with them.
 const MIN_PREFIX: usize = 3;
 
 /// Returns the candidate that is the end of a dotted name, such as "cudnn.enabled" of "torch.backends.cudnn.enabled"; else
@@ -45,8 +45,8 @@ fn is_similar(name: &str, candidate: &str) -> bool {
 fn similarity(one: &str, other: &str) -> f64 {
     // The edit distance is at least the difference of the lengths. Its computation takes the product of both, which is long
     // for a name of a million letters.
-    let (own, others) = (one.chars().count(), other.chars().count());
-    if (own.min(others) as f64) < MIN_SIMILARITY * own.max(others) as f64 {
+    let (length, other_length) = (one.chars().count(), other.chars().count());
+    if (length.min(other_length) as f64) < MIN_SIMILARITY * length.max(other_length) as f64 {
         return 0.0;
     }
     strsim::normalized_damerau_levenshtein(one, other)

@@ -175,7 +175,7 @@ unsafe extern "C" fn get_or_suggest(
     if !found.is_null() {
         return found;
     }
-    // SAFETY: as before.
+    // SAFETY: the interpreter lends both, and the read has failed.
     unsafe { with_suggestion(owner, name) }
 }
 

@@ -204,8 +204,8 @@ impl Tensor {
     }
 
     /// Sets all elements to `value`: a scalar, which the element type must be able to hold, unless it is a half-precision
-    /// type, which rounds it; or a tensor without dimensions, which is cast. The gradient of a tensor is the sum of all gradients. Only scalars can fill tensors
-    /// whose elements share memory.
+    /// type, which rounds it; or a tensor without dimensions, which is cast. The gradient of a tensor is the sum of all
+    /// gradients. Only scalars can fill tensors whose elements share memory.
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
         let (op, node) = ("fill_", "FillBackward0");
         match value.into() {

@@ -84,8 +84,8 @@ impl Generator {
     /// Runs an operation that draws a tensor of this shape with the seed of the next tensor. One without elements draws
     /// nothing. If the operation fails, the next one gets the seed, unless another thread has drawn meanwhile.
     ///
-    /// The seeds of tensors are a SplitMix64 sequence (Steele, Lea and Flood, 2014), so that those after neighbouring seeds
-    /// of the generator have nothing in common: random numbers of neighbouring seeds of `fastrand` are correlated.
+    /// The seeds of tensors are a SplitMix64 sequence (Steele, Lea and Flood, 2014), because `fastrand` returns correlated
+    /// numbers for neighbouring seeds.
     pub(crate) fn draw<T>(&self, shape: &[usize], operation: impl FnOnce(u64) -> Result<T>) -> Result<T> {
         // The golden ratio in 64 bits.
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

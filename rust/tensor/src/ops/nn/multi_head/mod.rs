@@ -293,7 +293,7 @@ impl MultiHeadArgs<'_> {
     pub fn forward(&self) -> Result<(Tensor, Option<Tensor>)> {
         let call = MultiHeadCall::new(self);
         let ndim = self.query.ndim();
-        // The first error of operands of another width than that of the layer.
+        // Checked before the operands of the kernels, whose errors name arguments that the caller of the layer does not pass.
         if let (&[rows, size], Some(&given)) = (self.in_proj_weight.shape(), self.query.shape().last())
             && rows == 3 * size
             && given != size
