@@ -15,7 +15,7 @@ from interlock import _core, accelerator, backends
 from interlock._core import backends as _native
 from interlock._suggest import closest_match
 from interlock.accelerator import memory
-from interlock.backends import _register, libraries as _libraries, openmp
+from interlock.backends import libraries as _libraries, openmp
 from interlock.backends._describe import described
 from interlock.errors import ArgumentError, InterlockError, LibraryNotFoundError
 
@@ -394,8 +394,8 @@ def environment() -> tuple[Variable, ...]:
     registered = [row for row in _native.table(registered=True) if row["name"] not in own]
     for row in registered:
         read.update(row["variables"])
-        refused = _register.refused.get(row["name"], {})
-        problems.update((name, f"ignored: {problem}") for name, problem in refused.items())
+        if row["refused_variable"] is not None:
+            problems[row["variables"][0]] = f"ignored: {row['refused_variable']}"
     for library in {row["name"].partition(".")[0] for row in registered}:
         misspelt = dict(_native.misspelt_variables(library))
         problems.update((name, f"ignored: {problem}") for name, problem in misspelt.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,25 +47,21 @@ class ContextState(Parts):
         token = begin_defaults()
         self._variable, self._stored = token.var, token.old_value
         end_defaults(token)
-        self._text = repr(interlock.capture())
+        self._parts = dict(interlock.capture()._parts())
 
     def parts(self) -> dict[str, str]:
         """Return the modes, devices and flags of scopes, as the text of a `ThreadState` shows them."""
-        inner = self._text.partition("(")[2].removesuffix(")")
-        return dict(part.partition("=")[::2] for part in re.split(r", (?=[\w.]+=)", inner))
+        return self._parts
 
     def install(self) -> None:
         """Restore it in the present context, with the values that each scope had."""
         self._variable.set(self._stored)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ContextState) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
+        return isinstance(other, ContextState) and self._parts == other._parts
 
     def __repr__(self) -> str:
-        return self._text
+        return f"ThreadState({', '.join(f'{name}={text}' for name, text in self._parts.items())})"
 
 
 class Reading(NamedTuple):

@@ -235,12 +235,11 @@ _LAZY |= dict.fromkeys(("explain", "reset", "restore", "snapshot", "writes"), "_
 
 def _add_flags(name: str, module: ModuleType) -> None:
     """Add the flags to a module that is being imported; its own last lines would do so."""
-    prefix = name.title().replace("_", "")
-    for owner, flags_of in vars(_native).items():
-        leaf = owner.removeprefix(prefix).removesuffix("Flags")
-        if owner == f"{prefix}{leaf}Flags" and leaf[:1].isupper():
-            vars(module).setdefault(leaf.lower(), flags_of())
-    module.__class__ = getattr(_native, f"{prefix}Module")
+    for owner, flags_of in _native.FLAG_CLASSES.items():
+        parent, _, attribute = owner.rpartition(".")
+        if parent == name:
+            vars(module).setdefault(attribute, flags_of())
+    module.__class__ = _native.FLAG_CLASSES[name]
 
 
 _import_lazily(globals(), _LAZY, _add_flags)

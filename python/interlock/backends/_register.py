@@ -532,15 +532,11 @@ def register(
         for observe in observers:
             observe(name, again)
     for source, problem in problems:
-        refused.setdefault(name, {})[source] = str(problem)
         warning = FlagEnvironmentWarning(f"{source} is ignored: {problem}")
         warning.__cause__ = problem
         warnings.warn(warning, stacklevel=2)
     return Flag(name)
 
-
-refused: dict[str, dict[str, str]] = {}
-"""For each registered flag, why the value of its environment variable, or a restored one, was refused."""
 
 observers: list[Callable[[str, Callable[[], object] | None], None]] = []
 """Called with the name of a flag that Python code has registered, and what registers it once more.
@@ -576,7 +572,6 @@ def unregister(name: str | Flag[Any]) -> None:
     """
     name = name.name if isinstance(name, Flag) else name
     _native.unregister_flag(name)
-    refused.pop(name, None)
     for observe in observers:
         observe(name, None)
 

@@ -71,7 +71,7 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::FlagType { .. } => INTERLOCK_ERROR_FLAG_TYPE,
         Error::FlagValue { .. } | Error::FlagRefused { .. } => INTERLOCK_ERROR_FLAG_VALUE,
         Error::FlagsFrozen { .. } => INTERLOCK_ERROR_FLAGS_FROZEN,
-        Error::FlagRegistration { .. } | Error::FlagUnregistration { .. } => {
+        Error::FlagRegistration { .. } | Error::FlagDefault { .. } | Error::FlagUnregistration { .. } => {
             INTERLOCK_ERROR_FLAG_REGISTRATION
         }
         Error::UnknownFlag { .. } | Error::FlagNamespace { .. } | Error::UnregisteredFlag { .. } => {

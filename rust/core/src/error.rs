@@ -90,6 +90,13 @@ pub enum Error {
         /// Why it cannot be registered.
         reason: String,
     },
+    /// A flag cannot be registered, because its default is not one of its values.
+    FlagDefault {
+        /// The dotted name of the flag.
+        name: String,
+        /// The error of the default.
+        error: Box<Error>,
+    },
     /// A kernel was registered under a name that another kernel of the operation has.
     KernelName {
         /// The name of the operation.
@@ -218,6 +225,7 @@ crate::messages! { Error {
     Error::UnregisteredFlag { name } => "{name} was unregistered";
     Error::FlagUnregistration { name } => "unregister({}): it is a flag of interlock; only flags of other libraries can be unregistered", quoted(name);
     Error::FlagRegistration { name, reason } => "register({}): {reason}", quoted(name);
+    Error::FlagDefault { name, error } => "register({}): default: {error}", quoted(name);
     Error::KernelName { operation, name } => "register: {operation} has a kernel named {}; names must be unique", quoted(name);
     Error::KernelDescriptor { argument, given, allowed } => "register_foreign_kernel: {argument} must be {allowed}, got {given}";
     Error::KernelRequirement { error } => "register_foreign_kernel: requirements: value of {error}";

@@ -14,7 +14,9 @@ pub(crate) fn core_class_name(error: &CoreError) -> &'static str {
         CoreError::FlagType { .. } => "FlagTypeError",
         CoreError::FlagValue { .. } | CoreError::FlagRefused { .. } => "FlagValueError",
         CoreError::FlagsFrozen { .. } => "FlagsFrozenError",
-        CoreError::FlagRegistration { .. } | CoreError::FlagUnregistration { .. } => "FlagRegistrationError",
+        CoreError::FlagRegistration { .. }
+        | CoreError::FlagDefault { .. }
+        | CoreError::FlagUnregistration { .. } => "FlagRegistrationError",
         CoreError::UnknownFlag { .. }
         | CoreError::FlagNamespace { .. }
         | CoreError::UnregisteredFlag { .. } => "UnknownFlagError",
@@ -48,15 +50,13 @@ impl ToPyErr for CoreError {
             return PyMemoryError::new_err(self.to_string());
         }
         let exception = new_exception(py, core_class_name(self), self.to_string());
-        let raised = match self {
-            CoreError::FlagRefused { .. } => pending_exception::take(py, &Error::Core(self.clone())),
-            // The reason may be that the validator refused the default.
-            CoreError::FlagRegistration { reason, .. } => {
-                reason.split_once(": ").and_then(|(_, refusal)| pending_exception::take_for_text(py, refusal))
-            }
-            _ => None,
+        let cause = match self {
+            CoreError::FlagDefault { error, .. } => error,
+            error => error,
         };
-        if let Some(raised) = raised {
+        if let CoreError::FlagRefused { .. } = cause
+            && let Some(raised) = pending_exception::take(py, &Error::Core(cause.clone()))
+        {
             // A `KeyboardInterrupt` is not a refusal of the value.
             if !raised.is_instance_of::<PyException>(py) {
                 return raised;

@@ -30,7 +30,7 @@ pub(crate) fn take(py: Python<'_>, error: &Error) -> Option<PyErr> {
     take_if(py, |pending| pending == error)
 }
 
-/// Like [`take`], for an error of which only the text is known.
+/// Like [`take`], for an error that crossed the C interface as its text.
 pub(crate) fn take_for_text(py: Python<'_>, text: &str) -> Option<PyErr> {
     take_if(py, |pending| pending.to_string() == text)
 }

@@ -166,6 +166,12 @@ impl ThreadState {
         self.0.install().into_py_result(py)
     }
 
+    /// Return the name and the text of each part of the `repr`.
+    #[pyo3(name = "_parts")]
+    fn parts(&self) -> Vec<(String, String)> {
+        parts(&self.0)
+    }
+
     fn __repr__(&self) -> String {
         text(&self.0)
     }
@@ -197,17 +203,24 @@ impl ThreadState {
 
 /// Returns the `repr` of a state.
 fn text(state: &state::ThreadState) -> String {
-    let name = |on| if on { "True" } else { "False" };
-    let modes = Mode::ALL.map(|mode| format!("{}={}", mode.name(), name(state.is_on(mode))));
-    let flags = state.flags().into_iter().map(|(name, value)| format!("{name}={value}"));
-    let device = state.device().map(|index| format!("device={index}"));
-    let streams = Some(binding::streams_of(state)).filter(|streams| !streams.is_empty());
-    let streams = streams.map(|streams| format!("streams={streams:?}"));
-    let pools = Some(binding::mem_pools_of(state)).filter(|pools| !pools.is_empty());
-    let pools = pools.map(|pools| format!("mem_pools={pools:?}"));
-    let default_device = state.default_device().map(|device| format!("default_device={device}"));
-    let devices = [device, streams, pools, default_device].into_iter().flatten();
-    format!("ThreadState({})", modes.into_iter().chain(flags).chain(devices).collect::<Vec<_>>().join(", "))
+    let parts: Vec<_> = parts(state).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("ThreadState({})", parts.join(", "))
+}
+
+/// Returns the name and the text of each part of the `repr` of a state.
+fn parts(state: &state::ThreadState) -> Vec<(String, String)> {
+    let text = |on| if on { "True" } else { "False" };
+    let modes = Mode::ALL.map(|mode| (mode.name(), text(state.is_on(mode)).to_owned()));
+    let flags = state.flags().into_iter().map(|(name, value)| (name, value.to_string()));
+    let (streams, pools) = (binding::streams_of(state), binding::mem_pools_of(state));
+    let devices = [
+        ("device", state.device().map(|index| index.to_string())),
+        ("streams", (!streams.is_empty()).then(|| format!("{streams:?}"))),
+        ("mem_pools", (!pools.is_empty()).then(|| format!("{pools:?}"))),
+        ("default_device", state.default_device().map(|device| device.to_string())),
+    ];
+    let devices = devices.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    modes.into_iter().chain(flags).chain(devices).map(|(name, text)| (name.to_owned(), text)).collect()
 }
 
 /// Names a [`StateScope`] in messages.

@@ -2,7 +2,7 @@ import enum
 from collections.abc import Callable, Sequence
 from os import PathLike
 from types import GenericAlias, ModuleType
-from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, final, type_check_only
+from typing import Any, Final, Generic, Literal, Self, TypedDict, TypeVar, final, type_check_only
 
 from interlock._core.accelerator import device
 from interlock._core.state import Registration
@@ -20,6 +20,7 @@ class Flag(TypedDict):
     allowed_text: str | None
     default: object
     variables: list[str]
+    refused_variable: str | None
     affects: str
     obeyed_by: list[str]
     needs_registered_kernel: bool
@@ -360,6 +361,9 @@ class VerboseScope:
         """Set the level; level 0 has no effect. The first call loads the library."""
     def exit(self) -> None:
         """End the innermost enter of this scope."""
+
+FLAG_CLASSES: Final[dict[str, type[Any]]]
+"""The class of each module, and of each other owner of flags, by its dotted name below `backends`."""
 
 # <classes of flags>
 class BackendsModule(ModuleType):
@@ -725,6 +729,7 @@ __all__ = [
     "CudnnModule",
     "CudnnRnnFlags",
     "CusparseltModule",
+    "FLAG_CLASSES",
     "FlagArguments",
     "FlagChange",
     "FlagHandle",

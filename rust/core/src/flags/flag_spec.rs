@@ -281,6 +281,11 @@ impl FlagSpec {
         }
     }
 
+    /// Returns the error of the value of the environment variable, if it was refused when a library registered the flag.
+    pub fn refused_variable(&self) -> Option<Error> {
+        registry::refused_variable(self.name)
+    }
+
     /// Fails if the flag was unregistered.
     pub fn check_registered(&self) -> Result<()> {
         match self.backing {

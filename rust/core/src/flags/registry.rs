@@ -166,9 +166,15 @@ pub fn register_and_report(
     };
     let (name, validator) = (declaration.name.as_str(), declaration.validator.as_ref());
     check_value(name, validator, kind.decode(kind.default()))
-        .map_err(|error| declaration.refused(format!("default: {error}")))?;
-    let env_payload = env_payload_of(name, declaration.own_variable(), kind, validator, report)?;
-    let restored = restored_payload(name, kind, validator, report)?;
+        .map_err(|error| Error::FlagDefault { name: name.to_owned(), error: Box::new(error) })?;
+    let variable = declaration.own_variable();
+    let mut refused_variable = None;
+    let env_payload = env_payload_of(name, &variable, kind, validator).or_else(|error| {
+        refused_variable = Some(error.clone());
+        report(variable, error).map(|()| None)
+    })?;
+    let restored = restored_payload(name, kind, validator)
+        .or_else(|error| report("the value that was restored".to_owned(), error).map(|()| None))?;
     let mut store = STORE.lock();
     if let Some(known) = declaration.known()? {
         return Ok(known);
@@ -177,19 +183,21 @@ pub fn register_and_report(
     if registered().count() >= MAX_REGISTERED {
         return Err(declaration.refused(format!("a process can register at most {MAX_REGISTERED} flags")));
     }
+    let number = positions().count();
+    let free = REGISTERED.get(number);
+    if registered_before.is_none() && free.is_none() {
+        return Err(declaration.refused(format!(
+            "a process can register at most {MAX_POSITIONS} different flags, those that were unregistered included"
+        )));
+    }
     store.deferred_restores.retain(|(deferred, _)| deferred != name);
+    store.refused_variables.extend(refused_variable.map(|error| (name.to_owned(), error)));
     if let Some(Registered { spec, word, .. }) = registered_before {
         word.is_unregistered.set(false);
         restored.iter().for_each(|payload| word.set_in_process(SlotWrite::Set(*payload)));
         store.advance_epoch();
         return Ok(spec);
     }
-    let number = positions().count();
-    let slot = REGISTERED.get(number).ok_or_else(|| {
-        declaration.refused(format!(
-            "a process can register at most {MAX_POSITIONS} different flags, those that were unregistered included"
-        ))
-    })?;
     let name: &'static str = declaration.name.clone().leak();
     let operations = declaration.describe_effect().leak();
     let env_value =
@@ -211,7 +219,7 @@ pub fn register_and_report(
     };
     let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
     // No other thread fills slots while the lock is held.
-    let _ = slot.set(registered);
+    let _ = free.map(|slot| slot.set(registered));
     if let Some(payload) = restored {
         word.set_in_process(SlotWrite::Set(payload));
         store.advance_epoch();
@@ -250,58 +258,45 @@ pub fn unregister(name: &str) -> Result<()> {
     }
     word.set_in_process(SlotWrite::Clear);
     store.sites.retain(|(noted, _)| *noted != Slot::Flag(word.id));
+    store.refused_variables.retain(|(refused, _)| refused != name);
     store.advance_epoch();
     Ok(())
 }
 
-/// Returns the payload of a value that was restored before the flag is registered. A refused one is reported.
-fn restored_payload(
-    name: &str,
-    kind: Kind,
-    validator: Option<&Validator>,
-    report: &mut dyn FnMut(String, Error) -> Result<()>,
-) -> Result<Option<u64>> {
+/// Returns the error of the environment's value of a flag, if it was refused when the flag was registered.
+pub(super) fn refused_variable(name: &str) -> Option<Error> {
+    let store = STORE.lock();
+    store.refused_variables.iter().find(|(refused, _)| refused == name).map(|(_, error)| error.clone())
+}
+
+/// Returns the payload of a value that was restored before the flag is registered.
+fn restored_payload(name: &str, kind: Kind, validator: Option<&Validator>) -> Result<Option<u64>> {
     let restored = {
         let store = STORE.lock();
         store.deferred_restores.iter().find(|(deferred, _)| deferred == name).map(|(_, given)| given.clone())
     };
     let Some(given) = restored else { return Ok(None) };
     let refused = |refusal: Refusal| refusal.error(name.to_owned(), given.to_string(), kind.accepted());
-    let checked = kind
-        .encode(&given)
-        .map_err(refused)
-        .and_then(|payload| check_value(name, validator, kind.decode(payload)).map(|()| payload));
-    accepted(checked, "the value that was restored".to_owned(), report)
+    let payload = kind.encode(&given).map_err(refused)?;
+    check_value(name, validator, kind.decode(payload))?;
+    Ok(Some(payload))
 }
 
-/// Returns the payload of the value that the environment sets for a flag that is being registered. A refused one is
-/// reported.
+/// Returns the payload of the value that the environment sets for a flag that is being registered.
 fn env_payload_of(
     name: &str,
-    variable: String,
+    variable: &str,
     kind: Kind,
     validator: Option<&Validator>,
-    report: &mut dyn FnMut(String, Error) -> Result<()>,
 ) -> Result<Option<u64>> {
-    let Some(value) = env::value(&variable) else { return Ok(None) };
+    let Some(value) = env::value(variable) else { return Ok(None) };
     let text = value.to_string_lossy();
     let refused = |refusal: Refusal| {
         refusal.error(name.to_owned(), InputValue::Text(text.clone()).to_string(), kind.accepted_text())
     };
-    let checked = kind
-        .encode(&kind.parse(&text))
-        .map_err(refused)
-        .and_then(|payload| check_value(name, validator, kind.decode(payload)).map(|()| payload));
-    accepted(checked, variable, report)
-}
-
-/// Returns the payload, or reports the error.
-fn accepted(
-    checked: Result<u64>,
-    source: String,
-    report: &mut dyn FnMut(String, Error) -> Result<()>,
-) -> Result<Option<u64>> {
-    checked.map(Some).or_else(|error| report(source, error).map(|()| None))
+    let payload = kind.encode(&kind.parse(&text)).map_err(refused)?;
+    check_value(name, validator, kind.decode(payload))?;
+    Ok(Some(payload))
 }
 
 /// Returns the environment variables that are set, that no registered flag reads and whose names resemble those of a
@@ -674,7 +669,7 @@ mod tests {
         assert_eq!((handle.get(), even.validator()), (2, Some("is_even")));
         let flag_type = FlagType::Count { default: 1, maximum: 9 };
         let wrong = FlagDecl { name: "registry_validator.odd".to_owned(), flag_type, ..declaration };
-        assert!(matches!(register(wrong), Err(Error::FlagRegistration { .. })));
+        assert!(matches!(register(wrong), Err(Error::FlagDefault { .. })));
     }
 
     #[test]
@@ -739,6 +734,7 @@ mod tests {
         assert_eq!(sources, ["the value that was restored"]);
         let (flag, problems) = register(declaration).unwrap();
         assert_eq!((flag.read(), problems.len()), (Value::Integer(2), 1));
+        assert_eq!(flag.refused_variable(), None, "no variable was refused");
     }
 
     #[test]

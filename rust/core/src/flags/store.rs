@@ -3,6 +3,7 @@
 use super::freeze::Freeze;
 use super::write_log::WriteLog;
 use super::{InputValue, SourceLocation};
+use crate::Error;
 use crate::base::fork::rank;
 use crate::base::sync::{Epoch, ForkLock};
 use crate::thread::{self, Slot};
@@ -20,6 +21,8 @@ pub(crate) struct GlobalStore {
     pub(super) log: WriteLog,
     /// Restored values of flags that are not registered yet.
     pub(super) deferred_restores: Vec<(String, InputValue<'static>)>,
+    /// The registered flags whose variable was refused, each with the error.
+    pub(super) refused_variables: Vec<(String, Error)>,
 }
 
 impl GlobalStore {
@@ -29,6 +32,7 @@ impl GlobalStore {
             sites: Vec::new(),
             log: WriteLog::new(),
             deferred_restores: Vec::new(),
+            refused_variables: Vec::new(),
         }
     }
 

@@ -157,6 +157,7 @@ fn row_of<'py>(py: Python<'py>, spec: &'static FlagSpec) -> PyResult<Bound<'py, 
     row.set_item("validator", spec.validator())?;
     row.set_item("is_registered", spec.is_registered())?;
     row.set_item("variables", spec.variables())?;
+    row.set_item("refused_variable", spec.refused_variable().map(|error| error.to_string()))?;
     row.set_item("affects", spec.effect().operations())?;
     row.set_item("obeyed_by", spec.obeyed_by())?;
     row.set_item("needs_registered_kernel", spec.effect().needs_registered_kernel())?;

@@ -40,20 +40,24 @@ const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
     ("xnnpack", "backends.xnnpack", "XNNPACKEngine"),
 ];
 
-/// Creates the class of every module and of every owner in the table, and adds them to `module`.
+/// Creates the class of every module and of every owner in the table, and adds them to `module`, also as
+/// `FLAG_CLASSES`, by owner.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let in_table = backends::own_flag_specs().map(|spec| spec.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
     owners.sort_unstable();
     owners.dedup();
     let (mut names, mut namespaces) = (Vec::new(), Vec::new());
+    let classes = PyDict::new(module.py());
     for owner in owners {
         let (class, namespace) = class_of(module, owner)?;
         namespaces.push((class.as_ptr() as usize, namespace));
         let flags = backends::own_flag_specs().map(|spec| spec.owner_and_leaf());
         names.extend(flags.filter(|(of, _)| *of == owner).map(|(_, leaf)| (class.clone(), leaf)));
+        classes.set_item(owner, &class)?;
         module.add(class_name(owner).as_str(), class)?;
     }
+    module.add("FLAG_CLASSES", classes)?;
     FlagNames::of(module.py(), names).publish();
     // A process has one interpreter, so the first classes are the only ones.
     let _ = NAMESPACES.set(Box::new(namespaces));
