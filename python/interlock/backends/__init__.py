@@ -235,11 +235,11 @@ _LAZY |= dict.fromkeys(("explain", "reset", "restore", "snapshot", "writes"), "_
 
 def _add_flags(name: str, module: ModuleType) -> None:
     """Add the flags to a module that is being imported; its own last lines would do so."""
-    for owner, flags_of in _native.FLAG_CLASSES.items():
+    for owner, flags_of in _native.CLASSES.items():
         parent, _, attribute = owner.rpartition(".")
         if parent == name:
             vars(module).setdefault(attribute, flags_of())
-    module.__class__ = _native.FLAG_CLASSES[name]
+    module.__class__ = _native.CLASSES[name]
 
 
 _import_lazily(globals(), _LAZY, _add_flags)

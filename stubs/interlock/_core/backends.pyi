@@ -362,7 +362,7 @@ class VerboseScope:
     def exit(self) -> None:
         """End the innermost enter of this scope."""
 
-FLAG_CLASSES: Final[dict[str, type[Any]]]
+CLASSES: Final[dict[str, type[Any]]]
 """The class of each module, and of each other owner of flags, by its dotted name below `backends`."""
 
 # <classes of flags>
@@ -722,6 +722,7 @@ class XnnpackModule(ModuleType):
 
 __all__ = [
     "BackendsModule",
+    "CLASSES",
     "CpuModule",
     "CudaMatmulFlags",
     "CudaModule",
@@ -729,7 +730,6 @@ __all__ = [
     "CudnnModule",
     "CudnnRnnFlags",
     "CusparseltModule",
-    "FLAG_CLASSES",
     "FlagArguments",
     "FlagChange",
     "FlagHandle",

@@ -41,7 +41,7 @@ const PUBLIC_CLASSES: [(&str, &str, &str); 8] = [
 ];
 
 /// Creates the class of every module and of every owner in the table, and adds them to `module`, also as
-/// `FLAG_CLASSES`, by owner.
+/// `CLASSES`, by owner.
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let in_table = backends::own_flag_specs().map(|spec| spec.owner_and_leaf().0);
     let mut owners: Vec<&str> = in_table.chain(MODULES).collect();
@@ -57,7 +57,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         classes.set_item(owner, &class)?;
         module.add(class_name(owner).as_str(), class)?;
     }
-    module.add("FLAG_CLASSES", classes)?;
+    module.add("CLASSES", classes)?;
     FlagNames::of(module.py(), names).publish();
     // A process has one interpreter, so the first classes are the only ones.
     let _ = NAMESPACES.set(Box::new(namespaces));
