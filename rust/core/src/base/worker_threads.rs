@@ -23,6 +23,9 @@ use super::mutex::Mutex;
 /// A function that runs on a worker thread.
 pub type Job = Box<dyn FnOnce() + Send>;
 
+/// A function that several threads call, each with its number.
+type Work<'a> = dyn Fn(usize) + Sync + 'a;
+
 /// How long a thread that waits polls before the system puts it to sleep; to wake up takes about as long.
 const SPIN_FOR: Duration = Duration::from_micros(50);
 
@@ -78,28 +81,31 @@ impl WorkerThreads {
         jobs.send(Task(job, Some(worker))).map_err(|SendError(Task(job, _))| job)
     }
 
-    /// Calls `work` on the calling thread and on `others` threads, or on as many as the system creates. They have the
-    /// floating-point modes of the calling thread meanwhile. Returns when all calls have returned. A panic of one of them is
-    /// passed on.
-    pub fn run_on_each(&'static self, others: usize, work: &(dyn Fn() + Sync)) {
+    /// Calls `work` on the calling thread, with 0, and on `others` threads, with the numbers from 1, or on as many as the
+    /// system creates. Threads that are idle again get the number that they had in the last call, so that one with data of
+    /// that number in its cache finds it there. They have the floating-point modes of the calling thread meanwhile. Returns
+    /// when all calls have returned. A panic of one of them is passed on.
+    pub fn run_on_each(&'static self, others: usize, work: &(dyn Fn(usize) + Sync)) {
         let calls = Arc::new(Calls::new());
         let others_end = WaitForCalls(&calls);
         // SAFETY: the lifetime is extended until the last call has returned, which `others_end` waits for, also if this
         // thread unwinds.
-        let shared =
-            unsafe { std::mem::transmute::<*const (dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) };
+        let shared = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         let mut workers = Vec::with_capacity(others);
         while workers.len() < others
             && let Some(worker) = self.worker()
         {
-            let call = Call::new(&calls, shared);
-            // A call that is not sent is dropped, which ends it.
-            let _ = worker.jobs.send(Task(Box::new(move || call.run()), None));
+            let (call, jobs) = (Call::new(&calls, shared), worker.jobs.clone());
             workers.push(worker);
+            let number = workers.len();
+            // A call that is not sent is dropped, which ends it.
+            let _ = jobs.send(Task(Box::new(move || call.run(number)), None));
         }
-        work();
+        work(0);
         drop(others_end);
-        // Only now, and not by themselves: the next operation finds them, and so does a fork.
+        // Only now, and not by themselves: the next operation finds them, and so does a fork. The last one is the first that
+        // the next call gets.
+        workers.reverse();
         self.add_idle(workers);
         if let Some(panic) = calls.panic.lock().take() {
             resume_unwind(panic);
@@ -255,23 +261,23 @@ impl Drop for WaitForCalls<'_> {
 struct Call {
     calls: Arc<Calls>,
     /// A pointer and no reference: what it points to may go once the call has returned, before this is dropped completely.
-    work: *const (dyn Fn() + Sync),
+    work: *const Work<'static>,
 }
 
 // SAFETY: the function may be called on any thread.
 unsafe impl Send for Call {}
 
 impl Call {
-    fn new(calls: &Arc<Calls>, work: *const (dyn Fn() + Sync)) -> Self {
+    fn new(calls: &Arc<Calls>, work: *const Work<'static>) -> Self {
         calls.running.fetch_add(1, Ordering::Relaxed);
         Call { calls: calls.clone(), work }
     }
 
-    fn run(self) {
+    fn run(self, number: usize) {
         // The next caller sets its own.
         self.calls.modes.set();
         // SAFETY: the function lives until this call has returned.
-        let work = AssertUnwindSafe(|| unsafe { (*self.work)() });
+        let work = AssertUnwindSafe(|| unsafe { (*self.work)(number) });
         if let Err(panic) = catch_unwind(work) {
             *self.calls.panic.lock() = Some(panic);
         }
@@ -289,7 +295,7 @@ impl Drop for Call {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
     use std::sync::Barrier;
     use std::thread::ThreadId;
 
@@ -301,7 +307,7 @@ mod tests {
     /// Returns the threads on which two calls of a function ran at the same time.
     fn threads_of_two_calls() -> HashSet<ThreadId> {
         let (both, ids) = (Barrier::new(2), Mutex::new(HashSet::new()));
-        THREADS.run_on_each(1, &|| {
+        THREADS.run_on_each(1, &|_| {
             both.wait();
             ids.lock().insert(thread::current().id());
         });
@@ -323,7 +329,7 @@ mod tests {
 
         let results_of_two_calls = || {
             let (both, results) = (Barrier::new(2), Mutex::new(Vec::new()));
-            THREADS.run_on_each(1, &|| {
+            THREADS.run_on_each(1, &|_| {
                 both.wait();
                 results.lock().push(subnormal());
             });
@@ -364,7 +370,7 @@ mod tests {
             let (own, returned) = (thread::current().id(), AtomicUsize::new(0));
             let both = Barrier::new(2);
             let call = AssertUnwindSafe(|| {
-                THREADS.run_on_each(1, &|| {
+                THREADS.run_on_each(1, &|_| {
                     both.wait();
                     if (thread::current().id() == own) == panics_here {
                         panic!("in a call");
@@ -377,6 +383,24 @@ mod tests {
             assert_eq!(panic.downcast_ref(), Some(&"in a call"));
             assert_eq!(returned.into_inner(), 1);
         }
+    }
+
+    #[test]
+    fn each_thread_has_a_number_that_it_gets_again() {
+        // No other test uses these threads.
+        static NUMBERED: WorkerThreads = WorkerThreads::in_background(rank::KERNEL_THREADS, "numbered");
+        let numbered = || {
+            let (all, ids) = (Barrier::new(4), Mutex::new(BTreeMap::new()));
+            NUMBERED.run_on_each(3, &|number| {
+                ids.lock().insert(number, thread::current().id());
+                all.wait();
+            });
+            std::mem::take(&mut *ids.lock())
+        };
+        let first = numbered();
+        assert_eq!(first.get(&0), Some(&thread::current().id()));
+        assert_eq!(first.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(numbered(), first);
     }
 
     #[test]

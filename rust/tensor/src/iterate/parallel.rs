@@ -1,5 +1,7 @@
 //! Work on several threads, which wait for the next operation when they have completed their part.
 
+use std::collections::VecDeque;
+
 use interlock_core::base::fork::rank;
 use interlock_core::base::mutex::Mutex;
 use interlock_core::base::worker_threads::WorkerThreads;
@@ -8,8 +10,9 @@ use crate::Result;
 
 static THREADS: WorkerThreads = WorkerThreads::in_background(rank::KERNEL_THREADS, "interlock");
 
-/// Calls `work` with each item on at most `threads` threads, one of which is the calling thread. Each thread takes the
-/// next item when it has completed one.
+/// Calls `work` with each item on at most `threads` threads, one of which is the calling thread. Each thread works on a
+/// share of consecutive items, and then takes items of the others. An operation on memory that the last one has used finds
+/// its share in the cache of the thread; if the threads took turns, it would be in the cache of another.
 ///
 /// Items must be independent of each other, so that results do not depend on the number of threads. After an error no
 /// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that shares
@@ -19,24 +22,50 @@ pub(crate) fn for_each<I: Send>(
     mut items: impl ExactSizeIterator<Item = I> + Send,
     work: &(dyn Fn(I) -> Result<()> + Sync),
 ) -> Result<()> {
-    let others = threads.min(items.len()).saturating_sub(1);
-    if others == 0 {
-        return items.try_for_each(work);
+    let threads = threads.min(items.len());
+    if threads > 1
+        && let Some(shares) = Shares::of(threads, &mut items)
+    {
+        // The lock of a share is released before the item is worked on.
+        return run_until_error(threads, &|thread| shares.take(thread).map(work));
     }
-    let items = Mutex::new(items);
-    run_until_error(others, &|| {
-        // The guard is dropped before the item is worked on.
-        let item = items.lock().next();
-        item.map(work)
-    })
+    items.try_for_each(work)
 }
 
-/// Calls `step` on the calling thread and on `others` threads until it returns `None`, or an error.
-fn run_until_error(others: usize, step: &(dyn Fn() -> Option<Result<()>> + Sync)) -> Result<()> {
+/// The items that are left of the share of each thread.
+struct Shares<I>(Vec<Mutex<VecDeque<I>>>);
+
+impl<I> Shares<I> {
+    /// Distributes items; `None`, with all items left, if there is no memory.
+    fn of(threads: usize, items: &mut impl ExactSizeIterator<Item = I>) -> Option<Self> {
+        let (count, mut shares) = (items.len(), Vec::new());
+        shares.try_reserve_exact(threads).ok()?;
+        for _ in 0..threads {
+            let mut share = VecDeque::new();
+            share.try_reserve_exact(count.div_ceil(threads)).ok()?;
+            shares.push(Mutex::new(share));
+        }
+        for (number, share) in shares.iter_mut().enumerate() {
+            // The first shares have one item more.
+            let size = count / threads + usize::from(number < count % threads);
+            share.get_mut().extend(items.by_ref().take(size));
+        }
+        Some(Shares(shares))
+    }
+
+    /// Takes the next item of a thread's share, or the last one of another.
+    fn take(&self, thread: usize) -> Option<I> {
+        let own = self.0.get(thread).and_then(|share| share.lock().pop_front());
+        own.or_else(|| self.0.iter().find_map(|share| share.lock().pop_back()))
+    }
+}
+
+/// Calls `step` with the number of each thread, the calling thread and others, until it returns `None`, or an error.
+fn run_until_error(threads: usize, step: &(dyn Fn(usize) -> Option<Result<()>> + Sync)) -> Result<()> {
     let error = Mutex::new(None);
-    THREADS.run_on_each(others, &|| {
+    THREADS.run_on_each(threads - 1, &|thread| {
         while error.lock().is_none()
-            && let Some(result) = step()
+            && let Some(result) = step(thread)
         {
             if let Err(of_step) = result {
                 error.lock().get_or_insert(of_step);
