@@ -16,6 +16,10 @@
 //!
 //! After the script, this command calls one of its functions while Rust sets a mode with a guard, and a flag.
 //!
+//! `cargo run -p embed_host -- --end-interpreter SCRIPT.py`
+//!
+//! At last, this command ends the interpreter, and Rust goes on with a state that it has captured.
+//!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make install`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one
 //! state.
@@ -32,6 +36,7 @@ use example_driver::ExampleDriver;
 use interlock::accelerator;
 use interlock::autograd;
 use interlock::backends::flags;
+use interlock::state::ThreadState;
 use interlock_python::_core;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -66,12 +71,13 @@ fn run() -> Result<(), Box<dyn Error>> {
     if option("--attention-kernel") {
         example_attention::register()?;
     }
+    let ends_interpreter = option("--end-interpreter");
     let mut function = None;
     if option("--call") && !arguments.is_empty() {
         function = Some(arguments.remove(0).to_string_lossy().into_owned());
     }
-    let usage = "usage: embed_host [--example-kernel] [--example-driver] [--attention-kernel] [--call FUNCTION] \
-                 SCRIPT.py";
+    let usage = "usage: embed_host [--example-kernel] [--example-driver] [--attention-kernel] \
+                 [--end-interpreter] [--call FUNCTION] SCRIPT.py";
     let script = arguments.first().ok_or(usage)?;
     let script = PathBuf::from(script);
     // Before the interpreter starts, so that `import interlock` uses this copy.
@@ -96,7 +102,22 @@ fn run() -> Result<(), Box<dyn Error>> {
     })?;
     let elsewhere = std::thread::spawn(autograd::is_grad_enabled).join();
     println!("  gradients on another thread: {}", elsewhere.unwrap_or_default());
+    if ends_interpreter {
+        let state = Python::attach(|_py| ThreadState::capture());
+        end_interpreter();
+        let elsewhere = std::thread::spawn(move || state.run(autograd::is_grad_enabled)).join();
+        println!("  gradients in the captured state, without Python: {}", elsewhere.unwrap_or(true));
+    }
     Ok(())
+}
+
+fn end_interpreter() {
+    // SAFETY: this thread has started the interpreter, and no other one uses it.
+    let is_ended = unsafe {
+        pyo3::ffi::PyGILState_Ensure();
+        pyo3::ffi::Py_FinalizeEx() == 0
+    };
+    println!("  the interpreter has ended: {is_ended}");
 }
 
 /// Runs a file like `python FILE`, and returns its global names.

@@ -1,6 +1,7 @@
 //! Waits for queued work of a device.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
@@ -79,15 +80,18 @@ thread_local! {
 /// drop(scope);
 /// assert!(!is_in_host_fn());
 /// ```
+#[must_use = "the mark ends when the scope is dropped"]
 #[derive(Debug)]
 pub struct HostFnScope {
     previous: Option<StreamHandle>,
+    /// It belongs to the thread that it marks.
+    not_send: PhantomData<*const ()>,
 }
 
 impl HostFnScope {
     /// Marks this thread as running a host function of `stream`.
     pub fn enter(stream: StreamHandle) -> Self {
-        HostFnScope { previous: CURRENT_HOST_FN.replace(Some(stream)) }
+        HostFnScope { previous: CURRENT_HOST_FN.replace(Some(stream)), not_send: PhantomData }
     }
 
     /// Marks this thread as running no host function.

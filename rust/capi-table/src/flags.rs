@@ -47,6 +47,12 @@ fn find_by_id(id: u32) -> Option<&'static FlagSpec> {
     binding::of_id(id.checked_sub(1)?)
 }
 
+/// Like [`find_by_id`], for a read: also a flag that was unregistered.
+#[inline]
+fn find_to_read(id: u32) -> Option<&'static FlagSpec> {
+    binding::of_id_to_read(id.checked_sub(1)?)
+}
+
 fn describe(spec: &'static FlagSpec) -> InterlockFlag {
     let word = binding::plain_word(spec);
     InterlockFlag {
@@ -220,7 +226,7 @@ pub(crate) unsafe extern "C" fn read(
 ) -> i32 {
     // Plain flags are read most often. Their read is a few loads, which need no frame that catches panics.
     if !value.is_null()
-        && let Some(plain) = find_by_id(flag).and_then(binding::plain_value)
+        && let Some(plain) = find_to_read(flag).and_then(binding::plain_value)
     {
         // SAFETY: the contract of the table.
         unsafe { value.write(values::plain_to_c(plain)) };
@@ -255,7 +261,7 @@ unsafe fn read_with(
             if value.is_null() {
                 return Err(Failure::argument(&format!("{entry}: value"), "a pointer", "null"));
             }
-            let spec = find_by_id(flag).ok_or_else(|| unknown(flag).within(format_args!("{entry}: ")))?;
+            let spec = find_to_read(flag).ok_or_else(|| unknown(flag).within(format_args!("{entry}: ")))?;
             write("value", value, values::to_c(read(spec)))
         })
     }
@@ -268,7 +274,7 @@ fn unknown(flag: u32) -> Failure {
 
 pub(crate) unsafe extern "C" fn payload(flag: u32) -> u64 {
     // A contract of the table: the header asks only for plain flags.
-    find_by_id(flag).and_then(binding::plain_payload).unwrap_or(0)
+    find_to_read(flag).and_then(binding::plain_payload).unwrap_or(0)
 }
 
 pub(crate) unsafe extern "C" fn write_all(

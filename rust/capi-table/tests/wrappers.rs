@@ -182,6 +182,24 @@ fn registered_flag_of_each_type_has_its_default_and_range() {
 }
 
 #[test]
+fn handles_of_an_unregistered_flag_return_what_they_did_and_refuse_writes() {
+    import();
+    let share = FlagType::Float { default: 0.5, minimum: 0.0, maximum: 1.0 };
+    let share = register::<f64>(&FlagDecl::new("capi_test.old.share", share, "A share.")).unwrap().0;
+    let name = FlagType::Text { default: "a" };
+    let name = register::<&str>(&FlagDecl::new("capi_test.old.name", name, "A name.")).unwrap().0;
+    let switch = FlagType::Switch { default: true };
+    let switch = register::<bool>(&FlagDecl::new("capi_test.old.switch", switch, "A switch.")).unwrap().0;
+    for flag in ["share", "name", "switch"] {
+        interlock::backends::unregister(&format!("capi_test.old.{flag}")).unwrap();
+    }
+    assert_eq!((share.get(), name.get(), switch.get()), (0.5, "a", true));
+    assert_eq!((share.effective(), name.effective(), switch.effective()), (0.5, "a", true));
+    let refused = [share.set(0.25), name.set("b"), switch.set(false)];
+    assert_eq!(refused.map(|result| result.unwrap_err().code()), [ErrorCode::UnknownFlag; 3]);
+}
+
+#[test]
 fn nodes_of_the_precision_tree_are_emptied_by_a_text() {
     import();
     let node = find::<Value>("cuda.matmul.fp32_precision").unwrap();

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::device::{Device, DeviceIndex};
 use crate::flags::write_unless_frozen;
 use crate::modes::{Mode, inference_bits};
-use crate::thread::{Masked, ProcessValues};
+use crate::thread::{Masked, ProcessValues, sync};
 
 /// The values of modes and devices where no scope, guard or write sets them; `None` where the built-in default applies.
 /// [`snapshot`](crate::flags::snapshot) includes them, and [`reset`](crate::flags::reset) unsets them.
@@ -27,17 +27,21 @@ impl ProcessDefaults {
         ProcessDefaults(ProcessValues::current())
     }
 
-    /// Changes the values of the process, all or none. Threads that run native code see the change with their next
-    /// enter, exit, guard, write or capture.
+    /// Changes the values of the process, all or none: those that `change` makes others. This thread sees the change now,
+    /// and other threads that run native code with their next enter, exit, guard, write or capture.
     ///
     /// # Errors
     /// Fails while flags are frozen.
     pub fn change(change: impl FnOnce(&mut Self)) -> Result<()> {
+        let before = ProcessDefaults::current();
+        let mut after = before;
+        // Without the lock, which the function may need.
+        change(&mut after);
         write_unless_frozen("set_process_defaults", || {
-            let mut defaults = ProcessDefaults::current();
-            change(&mut defaults);
-            defaults.0.store();
-        })
+            ProcessValues::current().with_changes(&before.0, &after.0).store();
+        })?;
+        sync();
+        Ok(())
     }
 
     /// Returns the value of a mode.
@@ -89,7 +93,8 @@ mod tests {
     use super::*;
     use crate::binding::modes::write_bits;
     use crate::device::DeviceType;
-    use crate::flags::{FreezeScope, SourceLocation};
+    use crate::flags::flags::CUDNN_BENCHMARK;
+    use crate::flags::{FreezeScope, SourceLocation, reset};
     use crate::modes::{enable_grad, is_grad_enabled, is_inference_mode_enabled, no_grad};
     use crate::thread::{ThreadState, current_device, default_device, sync};
 
@@ -122,13 +127,33 @@ mod tests {
     }
 
     #[test]
-    fn thread_sees_a_change_with_its_next_guard() {
+    fn thread_sees_its_own_change_now_and_others_with_its_next_guard() {
         assert!(is_grad_enabled());
-        change(|defaults| defaults.set_inference_mode(Some(true)));
+        std::thread::scope(|threads| {
+            let other = threads.spawn(|| change(|defaults| defaults.set_inference_mode(Some(true))));
+            other.join().unwrap();
+        });
         assert!(!is_inference_mode_enabled());
         drop(no_grad());
         assert!(is_inference_mode_enabled() && !is_grad_enabled());
         change(|defaults| defaults.set_inference_mode(None));
+        assert!(!is_inference_mode_enabled() && is_grad_enabled());
+        assert_eq!(ProcessDefaults::current(), ProcessDefaults::default());
+    }
+
+    #[test]
+    fn function_may_use_flags_and_keeps_what_it_does_not_change() {
+        change(|defaults| {
+            CUDNN_BENCHMARK.set(true).unwrap();
+            change(|others| others.set_device(Some(1)));
+            change(|others| others.set_mode(Mode::Grad, Some(false)));
+            defaults.set_mode(Mode::Inference, Some(true));
+        });
+        let defaults = ProcessDefaults::current();
+        let modes = [Mode::Grad, Mode::Inference].map(|mode| defaults.mode(mode));
+        assert_eq!((modes, defaults.device()), ([Some(false), Some(true)], Some(1)));
+        reset(None).unwrap();
+        assert!(is_grad_enabled(), "this thread sees the end at once");
         assert_eq!(ProcessDefaults::current(), ProcessDefaults::default());
     }
 

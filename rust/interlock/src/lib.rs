@@ -40,7 +40,9 @@
 #[doc(inline)]
 pub use interlock_accelerator as accelerator;
 pub use interlock_core::sys;
-pub use interlock_core::{Error, ProcessDefaults, Result, dispatch, libraries, num_threads, set_num_threads};
+pub use interlock_core::{
+    Error, ProcessDefaults, Registration, Result, dispatch, libraries, num_threads, set_num_threads,
+};
 
 pub mod backends {
     //! Global flags: declared once each, and read with one load.

@@ -243,6 +243,11 @@ impl Carrier for ContextVar {
         is_attached() && variable().is_some()
     }
 
+    fn has_ended_here(&self) -> bool {
+        // SAFETY: the function only reads a variable.
+        unsafe { ffi::PyGILState_GetThisThreadState() }.is_null()
+    }
+
     fn reports_switches(&self) -> bool {
         WATCHER.load(Ordering::Relaxed) >= 0
     }
@@ -330,8 +335,7 @@ pub(crate) fn end_defaults(py: Python<'_>, token: &Bound<'_, PyAny>) -> bool {
 /// Drops what this thread has seen of its context if the interpreter does not know the thread: the context has ended with
 /// the attachment.
 pub(crate) fn leave_if_foreign() {
-    // SAFETY: the function only reads a variable.
-    if unsafe { ffi::PyGILState_GetThisThreadState() }.is_null() {
+    if ContextVar.has_ended_here() {
         binding::leave_context();
     }
 }

@@ -15,7 +15,7 @@ use pyo3::{BoundObject, IntoPyObjectExt, ffi};
 use crate::attached::is_attached;
 use crate::context::{self, sync};
 use crate::errors::IntoPyResult;
-use crate::shutdown::{ReattachGuard, close_if_finalizing, mark_if_finalizing};
+use crate::shutdown::{ReattachGuard, close_if_finalizing, mark_if_finalizing, park};
 use crate::traverse::{CollectionBarrier, is_traversing};
 use crate::{deferred_drop, py_stack};
 
@@ -142,16 +142,16 @@ pub(crate) fn attach_unsynced<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T
 /// Calls `work` once, as [`attach_unsynced`] does, unless there is no interpreter any more.
 #[expect(clippy::disallowed_methods, reason = "the one place that attaches")]
 fn run_attached(work: &mut dyn FnMut(Python<'_>)) {
-    let was_attached = is_attached();
-    let _guard = (!was_attached).then(|| {
-        blocking::assert_may_wait();
-        ReattachGuard::new()
-    });
-    // `None`: there is no interpreter.
-    let _ = Python::try_attach(work);
-    if !was_attached {
-        context::leave_if_foreign();
+    if is_attached() {
+        // `None`: there is no interpreter.
+        let _ = Python::try_attach(work);
+        return;
     }
+    blocking::assert_may_wait();
+    // Not parked without one: the thread may be one of the program, which goes on after the end of the interpreter.
+    let Some(_guard) = ReattachGuard::unless_finalizing() else { return };
+    let _ = Python::try_attach(work);
+    context::leave_if_foreign();
 }
 
 /// Calls a Python function that may still run when the interpreter finalizes. The interpreter then stops the thread,
@@ -196,9 +196,7 @@ pub(crate) fn call_with_keywords<'py>(
     struct ParkOnUnwind;
     impl Drop for ParkOnUnwind {
         fn drop(&mut self) {
-            loop {
-                std::thread::park();
-            }
+            park();
         }
     }
     let guard = ParkOnUnwind;

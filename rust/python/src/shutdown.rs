@@ -84,16 +84,23 @@ pub(crate) struct ReattachGuard;
 impl ReattachGuard {
     /// Counts this thread. Does not return if the interpreter finalizes.
     pub(crate) fn new() -> Self {
+        Self::unless_finalizing().unwrap_or_else(|| park())
+    }
+
+    /// Counts this thread, unless the interpreter finalizes or has ended.
+    pub(crate) fn unless_finalizing() -> Option<Self> {
         REATTACHING.increment();
         let guard = ReattachGuard;
         // A program may have unregistered `on_finalize`, so the interpreter is queried as well.
         if !IS_FINALIZING_THREAD.get() && (EXITING.load(Ordering::SeqCst) || is_finalizing() == Some(true)) {
             drop(guard);
-            park_if_finalizing();
+            if finalizes_soon() {
+                return None;
+            }
             REATTACHING.increment();
-            return ReattachGuard;
+            return Some(ReattachGuard);
         }
-        guard
+        Some(guard)
     }
 }
 
@@ -103,10 +110,9 @@ impl Drop for ReattachGuard {
     }
 }
 
-/// Waits a moment for finalization and parks this thread forever if it begins. Returns if it does not begin, because a
-/// handler of `atexit` is still running and may wait for this thread, or because the program called the handlers
-/// itself.
-pub(crate) fn park_if_finalizing() {
+/// Waits a moment for finalization. Returns false if it does not begin, because a handler of `atexit` is still running and
+/// may wait for this thread, or because the program called the handlers itself.
+fn finalizes_soon() -> bool {
     /// Handlers that were registered before `on_finalize` usually take less, even on a busy machine.
     const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
     /// Shorter, because a handler may wait for a thread that attaches often.
@@ -114,13 +120,26 @@ pub(crate) fn park_if_finalizing() {
     let timeout = if HAS_WAITED.replace(true) { LATER_TIMEOUT } else { FIRST_TIMEOUT };
     let start = Instant::now();
     while start.elapsed() < timeout {
-        // If the interpreter can't be queried, parking is the safe choice.
+        // If the interpreter can't be queried, it is safe not to attach.
         if is_finalizing().unwrap_or(true) {
-            loop {
-                std::thread::park();
-            }
+            return true;
         }
         std::thread::sleep(Duration::from_millis(1));
+    }
+    false
+}
+
+/// Parks this thread if finalization begins within a moment.
+pub(crate) fn park_if_finalizing() {
+    if finalizes_soon() {
+        park();
+    }
+}
+
+/// Parks this thread, which may not attach any more, until the process exits.
+pub(crate) fn park() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

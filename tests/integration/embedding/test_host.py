@@ -150,6 +150,13 @@ def test_script_on_the_example_driver_prints_what_the_page_shows() -> None:
     assert done.stdout == captured
 
 
+def test_captured_state_is_active_after_the_end_of_the_interpreter() -> None:
+    done = run_host("--end-interpreter", "tests/programs/embedding/carried_value.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the interpreter has ended: true" in done.stdout
+    assert "gradients in the captured state, without Python: false" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("assignment", "choice"),
     [

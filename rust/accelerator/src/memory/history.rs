@@ -16,6 +16,7 @@ use crate::{Device, Result};
 /// assert!(!snapshot(None)?.traces[0].is_empty());
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
+#[must_use = "the history ends when the recorder is dropped"]
 #[derive(Debug)]
 pub struct HistoryRecorder(u64);
 

@@ -21,6 +21,7 @@ const WHAT: &str = "accelerator.memory.MemoryTracker";
 /// assert_eq!((counted.peak, counted.current), (4096, 0));
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
+#[must_use = "the tracker ends when it is dropped"]
 #[derive(Debug)]
 pub struct MemoryTracker {
     /// The device and the id of the tracker; `None` without an accelerator, when nothing is allocated.

@@ -1,7 +1,9 @@
 //! Lists of functions that a program registers. They are called without a lock.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::catch::drop_catching_panic;
 use super::sync::{ForkLock, RelaxedU64};
 
 /// The functions that are registered for one purpose.
@@ -39,16 +41,34 @@ impl<F: ?Sized + Send + Sync> HookList<F> {
         number
     }
 
-    /// Puts a function in the place of another one and returns the number of its registration; `None` if the other one
-    /// is not registered any more.
-    pub fn replace(&'static self, earlier: &Arc<F>, function: Arc<F>) -> Option<u64> {
+    /// Adds a function, in the place of an earlier one that it replaces, and returns the number of its registration.
+    /// `replaces` returns whether that is a registered function, or an error. It is called with the lock.
+    pub fn add_or_replace<E>(
+        &'static self,
+        function: Arc<F>,
+        replaces: impl Fn(&F) -> Result<bool, E>,
+    ) -> Result<u64, E> {
         let mut registered = self.registered.lock();
+        let mut place = None;
+        for (index, (_, known)) in registered.functions.iter().enumerate() {
+            if replaces(known)? {
+                place = Some(index);
+            }
+        }
         let number = registered.last + 1;
-        let place = registered.functions.iter_mut().find(|(_, known)| Arc::ptr_eq(known, earlier))?;
-        // Not dropped with the lock: the caller owns `earlier`.
-        *place = (number, function);
         registered.last = number;
-        Some(number)
+        let replaced = match place.and_then(|index| registered.functions.get_mut(index)) {
+            Some(earlier) => Some(std::mem::replace(earlier, (number, function))),
+            None => {
+                registered.functions.push((number, function));
+                self.count.add(1);
+                None
+            }
+        };
+        // Dropped without the lock, because captured values may run code of the program.
+        drop(registered);
+        drop(replaced);
+        Ok(number)
     }
 
     /// Removes the function of a registration. A call that has begun on another thread may still run.
@@ -67,6 +87,16 @@ impl<F: ?Sized + Send + Sync> HookList<F> {
     /// Returns the functions in the order of their registrations.
     pub fn all(&'static self) -> Vec<Arc<F>> {
         self.registered.lock().functions.iter().map(|(_, function)| function.clone()).collect()
+    }
+
+    /// Calls each function, for something that has happened. A panic, which the panic hook has reported, is not passed on:
+    /// other functions hear of it, too, and the code that has caused it completes.
+    pub fn call_each(&'static self, call: impl Fn(&F)) {
+        for function in self.all() {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(&function))) {
+                drop_catching_panic(payload);
+            }
+        }
     }
 }
 
@@ -126,17 +156,31 @@ mod tests {
     }
 
     #[test]
+    fn panic_of_a_function_is_not_passed_on() {
+        static LIST: HookList<dyn Fn() + Send + Sync> = HookList::new(rank::MODE_HOOKS);
+        static CALLS: RelaxedU64 = RelaxedU64::new(0);
+        LIST.add(Arc::new(|| panic!("in a hook")));
+        LIST.add(Arc::new(|| {
+            CALLS.add(1);
+        }));
+        LIST.call_each(|function| function());
+        assert_eq!(CALLS.get(), 1);
+    }
+
+    #[test]
     fn replaced_function_has_the_position_of_the_earlier_one() {
         static LIST: HookList<dyn Fn() -> u8 + Send + Sync> = HookList::new(rank::MODE_HOOKS);
         let results = || LIST.all().iter().map(|function| function()).collect::<Vec<_>>();
-        let earlier: Arc<dyn Fn() -> u8 + Send + Sync> = Arc::new(|| 1);
-        let first = LIST.add(earlier.clone());
+        let first = LIST.add(Arc::new(|| 1));
         LIST.add(Arc::new(|| 2));
-        let number = LIST.replace(&earlier, Arc::new(|| 3)).unwrap();
+        let number = LIST.add_or_replace(Arc::new(|| 3), |known| Ok::<_, ()>(known() == 1)).unwrap();
         LIST.remove(first);
         assert_eq!(results(), [3, 2]);
-        assert_eq!(LIST.replace(&earlier, Arc::new(|| 4)), None);
+        let taken =
+            LIST.add_or_replace(Arc::new(|| 2), |known| if known() == 2 { Err("taken") } else { Ok(false) });
+        assert_eq!(taken, Err("taken"));
+        LIST.add_or_replace(Arc::new(|| 4), |_| Ok::<_, ()>(false)).unwrap();
         LIST.remove(number);
-        assert_eq!(results(), [2]);
+        assert_eq!(results(), [2, 4]);
     }
 }

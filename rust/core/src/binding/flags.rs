@@ -3,7 +3,7 @@
 #[cfg(not(loom))]
 pub use crate::flags::ffi::plain_word;
 pub use crate::flags::ffi::{
-    FlagKind, PlainValue, PlainWord, id_of, kind_of, of_id, plain_payload, plain_value,
+    FlagKind, PlainValue, PlainWord, id_of, kind_of, of_id, of_id_to_read, plain_payload, plain_value,
 };
 pub use crate::flags::kind::interned_text;
 pub use crate::flags::registry::register_and_report;

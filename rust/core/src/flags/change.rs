@@ -73,7 +73,7 @@ static HOOKS: HookList<Hook> = HookList::new(rank::FLAG_HOOKS);
 /// Registers a function that is called after each change of a flag, until the registration is dropped. The writing
 /// thread calls it, outside of all locks, so that changes of several threads may be reported in another order than they
 /// were made. Scopes that are open already are not reported. The function may read and write flags; its own writes are
-/// reported too.
+/// reported too. If it panics, the change stays, and other functions are called.
 ///
 /// ```
 /// use interlock_core::flags::{FlagHook, on_change};
@@ -96,8 +96,8 @@ pub fn on_change(hook: impl Fn(&FlagChange) + Send + Sync + 'static) -> FlagHook
     FlagHook { _writes: writes, _layers: layers }
 }
 
-/// Registers a function as [`on_change`] does, which is called only for the changes of one flag: its writes, and the
-/// enters and exits of scopes that set it.
+/// Registers a function as [`on_change`] does, which is called only for the changes of one flag, until that is unregistered:
+/// its writes, and the enters and exits of scopes that set it.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -126,7 +126,8 @@ pub fn on_change_of(spec: &'static FlagSpec, hook: impl Fn(&FlagChange) + Send +
             }
             FlagChange::Exit { layer } => LAYERS_OF_FLAGS.lock().remove(&(hook_number, *layer)),
         };
-        if is_of_flag {
+        // Another flag may have been registered under the name of one that was unregistered.
+        if is_of_flag && !spec.is_unregistered() {
             hook(change);
         }
     })
@@ -192,10 +193,7 @@ impl Changes {
 
     /// Calls the hooks. The caller holds no lock.
     pub(super) fn report(self) {
-        if !self.0.is_empty() {
-            let hooks = HOOKS.all();
-            self.0.iter().for_each(|change| hooks.iter().for_each(|hook| hook(change)));
-        }
+        self.0.iter().for_each(|change| HOOKS.call_each(|hook| hook(change)));
     }
 }
 

@@ -52,11 +52,17 @@ const fn is_plain(kind: Kind) -> bool {
 /// Returns the flag with this id; `None` if it was unregistered.
 #[inline]
 pub fn of_id(id: u32) -> Option<&'static FlagSpec> {
+    of_id_to_read(id).filter(|spec| !spec.is_unregistered())
+}
+
+/// Returns the flag with this id, also if it was unregistered: reads then return what they did.
+#[inline]
+pub fn of_id_to_read(id: u32) -> Option<&'static FlagSpec> {
     let number = id as usize;
     let (flags, aliases) = table::own_tables();
     let own = flags.get(number).or_else(|| aliases.get(number.checked_sub(flags.len())?));
     let registered = || registry::spec(number.checked_sub(flags.len() + aliases.len())?);
-    own.or_else(|| registered().filter(|spec| !spec.is_unregistered()))
+    own.or_else(registered)
 }
 
 /// Returns the id of a flag, which is valid until the flag is unregistered.

@@ -66,7 +66,8 @@ pub fn flags_frozen() -> bool {
     ACTIVE.get() != 0
 }
 
-/// Freezes flags for all threads while it is open. It may be entered several times and exited by any thread.
+/// Freezes flags for all threads while it is open. It may be entered several times and exited by any thread. As other
+/// scopes it stays open if it is dropped; a [`guard`](FreezeScope::guard) ends with its block, also after an error.
 ///
 /// ```
 /// use interlock_core::flags::flags::CUDNN_BENCHMARK;
@@ -76,6 +77,10 @@ pub fn flags_frozen() -> bool {
 /// freeze.enter(SourceLocation::caller());
 /// assert!(CUDNN_BENCHMARK.set(true).is_err());
 /// freeze.exit();
+/// assert!(CUDNN_BENCHMARK.set(true).is_ok());
+/// let guard = freeze.guard(SourceLocation::caller());
+/// assert!(CUDNN_BENCHMARK.set(true).is_err());
+/// drop(guard);
 /// assert!(CUDNN_BENCHMARK.set(true).is_ok());
 /// ```
 #[derive(Debug)]
@@ -98,6 +103,12 @@ impl FreezeScope {
         store.freeze.publish();
     }
 
+    /// Freezes flags until the guard is dropped.
+    pub fn guard(&self, site: SourceLocation) -> FreezeGuard<'_> {
+        self.enter(site);
+        FreezeGuard { scope: self }
+    }
+
     /// Ends the last freeze that this scope began. Has no effect and returns false if it began none.
     pub fn exit(&self) -> bool {
         let mut store = STORE.lock();
@@ -106,5 +117,27 @@ impl FreezeScope {
         scopes.remove(index);
         store.freeze.publish();
         true
+    }
+}
+
+/// A freeze of a [`FreezeScope`], which ends when this is dropped.
+///
+/// ```
+/// use interlock_core::flags::{FreezeGuard, FreezeScope, SourceLocation, flags_frozen};
+///
+/// let freeze = FreezeScope::default();
+/// let guard: FreezeGuard<'_> = freeze.guard(SourceLocation::caller());
+/// assert!(flags_frozen());
+/// # drop(guard);
+/// ```
+#[must_use = "the freeze ends when the guard is dropped"]
+#[derive(Debug)]
+pub struct FreezeGuard<'a> {
+    scope: &'a FreezeScope,
+}
+
+impl Drop for FreezeGuard<'_> {
+    fn drop(&mut self) {
+        self.scope.exit();
     }
 }

@@ -79,10 +79,15 @@ impl FlagSpec {
             Some((word, declaration)) if T::matches_type(&declaration.flag_type) => {
                 Ok(FlagHandle { word, value: PhantomData })
             }
-            _ => Err(Error::FlagType {
+            Some(_) => Err(Error::FlagType {
                 name: format!("the type of a FlagHandle of {}", self.name()),
                 given: std::any::type_name::<T>().to_owned(),
                 allowed: "the Rust type of its values".to_owned(),
+            }),
+            None => Err(Error::FlagType {
+                name: "the flag of a FlagHandle".to_owned(),
+                given: format!("{}, a flag of interlock", self.name()),
+                allowed: "one that a library has registered".to_owned(),
             }),
         }
     }

@@ -54,7 +54,7 @@ pub(crate) use flag::FlagWord;
 pub use flag_spec::FlagSpec;
 pub(crate) use flag_spec::qualified;
 pub use flag_type::{FlagType, MAX_INTEGER};
-pub use freeze::{FreezeScope, disable_global_flags, flags_frozen};
+pub use freeze::{FreezeGuard, FreezeScope, disable_global_flags, flags_frozen};
 pub use handle::FlagHandle;
 pub(crate) use interned::Interned;
 pub use kind::{FlagValue, MAX_LIST_ITEMS, MAX_TEXT_BYTES, Names, Reduction, Switch};

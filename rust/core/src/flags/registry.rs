@@ -131,7 +131,9 @@ fn library_of(name: &str) -> Option<&str> {
 
 /// Returns whether names that begin with this word are those of interlock's flags.
 fn is_reserved(library: &str) -> bool {
-    library.starts_with("interlock") || library == "backends" || table::MODULES.contains(&library)
+    library.starts_with("interlock")
+        || ["backends", "state"].contains(&library)
+        || table::MODULES.contains(&library)
 }
 
 /// Registers a flag. Registering an equal declaration again has no effect, so that a library may be loaded again; the
@@ -466,6 +468,7 @@ mod tests {
             "verbose",
             "cudnn.mine",
             "mkl.mine",
+            "state.grad",
             "interlock_cudnn.enabled",
             "interlock.mine",
             "a..b",

@@ -37,6 +37,7 @@ pub enum Purpose {
 /// assert!(!CUDNN_BENCHMARK.get());
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
+#[must_use = "a scope has no effect until it is entered"]
 #[derive(Debug)]
 pub struct FlagScope {
     scope: Scope,

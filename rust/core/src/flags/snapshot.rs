@@ -9,7 +9,7 @@ use super::write::{Batch, SlotWrite, Write};
 use super::{FlagSpec, InputValue, Level, SourceLocation, Value, precision, process_state, registry, table};
 use crate::Result;
 use crate::base::env;
-use crate::thread::{FlagSlots, ProcessValues, ThreadState};
+use crate::thread::{self, FlagSlots, ProcessValues, ThreadState};
 
 /// The value of one flag in a [`Snapshot`].
 ///
@@ -173,6 +173,8 @@ fn commit_to_process(
     }
     store.advance_epoch();
     drop(store);
+    // This thread reads modes and devices of the process.
+    thread::sync();
     changes.report();
     Ok(())
 }

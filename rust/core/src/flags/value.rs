@@ -43,6 +43,36 @@ pub enum InputValue<'a> {
     Other(String),
 }
 
+impl From<bool> for InputValue<'_> {
+    fn from(value: bool) -> Self {
+        InputValue::Bool(value)
+    }
+}
+
+impl From<i64> for InputValue<'_> {
+    fn from(number: i64) -> Self {
+        InputValue::Integer(number)
+    }
+}
+
+impl From<f64> for InputValue<'_> {
+    fn from(number: f64) -> Self {
+        InputValue::Float(number)
+    }
+}
+
+impl<'a> From<&'a str> for InputValue<'a> {
+    fn from(text: &'a str) -> Self {
+        InputValue::Text(text.into())
+    }
+}
+
+impl From<Value> for InputValue<'_> {
+    fn from(value: Value) -> Self {
+        value.to_input()
+    }
+}
+
 impl InputValue<'_> {
     /// Returns the number as the nearest float; `None` for other values, and for a number beyond the largest float.
     pub fn as_float(&self) -> Option<f64> {
@@ -172,8 +202,8 @@ impl Value {
         }
     }
 
-    /// Returns the value as it can be assigned.
-    pub(super) fn to_input(self) -> InputValue<'static> {
+    /// Returns the value as it can be assigned, also by [`restore`](super::restore).
+    pub fn to_input(self) -> InputValue<'static> {
         let texts = |texts: &mut dyn Iterator<Item = &'static str>| {
             InputValue::List(texts.map(|text| InputValue::Text(text.into())).collect())
         };

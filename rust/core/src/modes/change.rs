@@ -50,7 +50,8 @@ impl ModeChange {
 /// a change, after [carried values](crate::thread::Carried) of other libraries were replaced.
 ///
 /// The function is called outside of all locks. While there is one, enters, exits and reads from Python cost more. It may
-/// read modes and set those of another library; changes that it makes here itself are reported after it returns.
+/// read modes and set those of another library; changes that it makes here itself are reported after it returns. If it
+/// panics, the change stays, and other functions are called.
 pub fn on_change(hook: impl Fn(&ModeChange) + Send + Sync + 'static) -> Registration {
     thread::on_mode_change(Arc::new(move |old, new| hook(&ModeChange { old, new })))
 }

@@ -70,6 +70,7 @@ pub type CarriedValue = Arc<dyn Any + Send + Sync>;
 
 struct Registered {
     name: String,
+    declared_by: Option<String>,
     carried: Box<dyn Carried>,
 }
 
@@ -106,16 +107,15 @@ enum Owner {
 /// registration. The earlier one then has no effect any more, and the new one has its position.
 pub fn register_carried(name: impl Into<String>, carried: impl Carried + 'static) -> Result<Registration> {
     let name = name.into();
-    let earlier = REGISTERED.all().into_iter().find(|registered| registered.name == name);
-    let is_again = |earlier: &Arc<Registered>| {
-        carried.declared_by().is_some_and(|code| earlier.carried.declared_by() == Some(code))
-    };
-    if earlier.as_ref().is_some_and(|earlier| !is_again(earlier)) {
-        return Err(Error::CarriedName { name });
-    }
-    let registered = Arc::new(Registered { name, carried: Box::new(carried) });
-    let replaced = earlier.and_then(|earlier| REGISTERED.replace(&earlier, registered.clone()));
-    let number = replaced.unwrap_or_else(|| REGISTERED.add(registered));
+    let declared_by = carried.declared_by();
+    let new = Arc::new(Registered { name, declared_by, carried: Box::new(carried) });
+    let number = REGISTERED.add_or_replace(new.clone(), |earlier| {
+        let is_again = new.declared_by.is_some() && new.declared_by == earlier.declared_by;
+        match earlier.name == new.name {
+            true if !is_again => Err(Error::CarriedName { name: new.name.clone() }),
+            is_earlier => Ok(is_earlier),
+        }
+    })?;
     Ok(Registration::new(number, |number| REGISTERED.remove(number)))
 }
 

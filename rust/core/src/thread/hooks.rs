@@ -53,7 +53,7 @@ pub(super) fn mode_registrations() -> u64 {
 }
 
 pub(super) fn report_modes(old: Masked<u8>, new: Masked<u8>) {
-    MODE_HOOKS.all().iter().for_each(|hook| hook(old, new));
+    MODE_HOOKS.call_each(|hook| hook(old, new));
 }
 
 /// Calls the hooks for a layer that was pushed, if it sets flags. The caller holds no lock and has borrowed nothing.
@@ -65,7 +65,7 @@ pub(super) fn report_pushed(id: LayerId, slots: Option<&Slots>) {
     if let Some(slots) = slots.filter(|slots| slots.flags.name_any()) {
         OPEN.lock().push(id);
         OPEN_COUNT.add(1);
-        LAYER_HOOKS.all().iter().for_each(|hook| hook(id, Some(&slots.flags)));
+        LAYER_HOOKS.call_each(|hook| hook(id, Some(&slots.flags)));
     }
 }
 
@@ -86,5 +86,5 @@ fn report_removed_now(id: LayerId) {
     open.remove(index);
     drop(open);
     OPEN_COUNT.subtract(1);
-    LAYER_HOOKS.all().iter().for_each(|hook| hook(id, None));
+    LAYER_HOOKS.call_each(|hook| hook(id, None));
 }

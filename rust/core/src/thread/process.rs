@@ -26,6 +26,24 @@ impl ProcessValues {
         ProcessValues { modes: modes(), device: device(), default_device: default_device() }
     }
 
+    /// Returns these values with those that differ between two others, as the second one has them.
+    pub(crate) fn with_changes(&self, before: &Self, after: &Self) -> Self {
+        let (old, new) = (before.modes, after.modes);
+        let changed = (old.mask ^ new.mask) | (old.value ^ new.value);
+        ProcessValues {
+            modes: Masked {
+                mask: self.modes.mask & !changed | new.mask & changed,
+                value: self.modes.value & !changed | new.value & changed,
+            },
+            device: if before.device == after.device { self.device } else { after.device },
+            default_device: if before.default_device == after.default_device {
+                self.default_device
+            } else {
+                after.default_device
+            },
+        }
+    }
+
     /// Replaces the values of the process. The caller holds the lock under which they are written.
     pub(crate) fn store(&self) {
         MODES.set(u64::from(self.modes.mask) << 8 | u64::from(self.modes.value));

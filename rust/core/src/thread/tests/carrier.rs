@@ -19,6 +19,9 @@ thread_local! {
     /// Whether the carrier says that looks follow switches on this thread.
     static REPORTS_SWITCHES: Cell<bool> = const { Cell::new(true) };
 
+    /// Whether the carrier says that it does not know this thread any more.
+    static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
+
     /// Whether the carrier fails to store states on this thread.
     static STORES_FAIL: Cell<bool> = const { Cell::new(false) };
 }
@@ -91,6 +94,14 @@ pub(super) fn without_reports<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Calls `action` as on a thread that was attached before, and that the interpreter does not know any more.
+pub(super) fn after_the_end<R>(action: impl FnOnce() -> R) -> R {
+    HAS_ENDED.set(true);
+    let result = detached(action);
+    HAS_ENDED.set(false);
+    result
+}
+
 fn current() -> Option<TestContext> {
     ENTERED.with_borrow(|entered| entered.last().cloned())
 }
@@ -105,6 +116,10 @@ struct TestReceipt {
 impl Carrier for TestCarrier {
     fn is_at_hand(&self) -> bool {
         current().is_some()
+    }
+
+    fn has_ended_here(&self) -> bool {
+        HAS_ENDED.get()
     }
 
     fn reports_switches(&self) -> bool {

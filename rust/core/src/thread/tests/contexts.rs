@@ -1,6 +1,6 @@
 //! The rules of scopes, guards and writes in contexts.
 
-use super::carrier::{TestContext, copy_current, detached};
+use super::carrier::{TestContext, after_the_end, copy_current, detached};
 use crate::Error;
 use crate::binding::modes::write_bits;
 use crate::binding::thread::set_device_slots;
@@ -41,6 +41,29 @@ fn copy_keeps_a_scope_that_its_context_exits() {
         assert!(!copy.run(is_grad_enabled));
         assert!(grad());
     });
+}
+
+#[test]
+fn thread_that_was_attached_keeps_nothing_of_a_context_that_has_ended() {
+    fn seen() -> (bool, bool) {
+        (is_grad_enabled(), flags::CUDNN_ENABLED.get())
+    }
+    let steps: [fn(); 4] = [
+        sync,
+        || assert_eq!(ThreadState::capture().run(seen), (true, true)),
+        || flags::CUDNN_ENABLED.set(true).unwrap(),
+        || enable_grad_scope().exit(),
+    ];
+    for step in steps {
+        let (scope, mode) = (cudnn(false), no_grad_scope());
+        TestContext::new().run_without_look(|| {
+            mode.enter();
+            scope.enter();
+        });
+        assert_eq!(detached(seen), (false, false), "a thread that is only detached keeps its context");
+        after_the_end(step);
+        assert_eq!(seen(), (true, true));
+    }
 }
 
 #[test]

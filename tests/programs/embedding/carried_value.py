@@ -1,0 +1,17 @@
+"""A program that registers a carried value, whose functions no thread can call after the interpreter has ended."""
+
+from interlock import state
+
+value = 0
+
+
+def save():
+    return value
+
+
+def restore(saved):
+    global value
+    value = saved
+
+
+registration = state.register_carried("a value", save, restore)
