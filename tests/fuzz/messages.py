@@ -80,7 +80,6 @@ PASSED_ON = ("args", "arguments", "kwargs", "named")
 NAMED_AS = {
     "set_device_idx": "set_device_index",
     "dump_snapshot": "accelerator.memory.snapshot",
-    "memory_stats_as_nested_dict": "accelerator.memory.memory_stats",
     "Recording": "accelerator.memory.history",
 }
 

@@ -74,6 +74,8 @@ HOST_DRIVER = [
     "memory.history(device='host:7')",
     "memory.MemoryTracker('host:7').__enter__()",
     "accelerator.device_index('1')",
+    "accelerator.device_index(-4)",
+    "memory.memory_stats_as_nested_dict('host:7')",
     "interlock.ones(2).to('fp16')",
     "interlock.Event(blocking=3)",
     "interlock.Stream(dedicated='x')",

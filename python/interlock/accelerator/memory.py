@@ -136,7 +136,7 @@ def memory_stats_as_nested_dict(device_index: _device | str | int | None = None,
 
     """
     nested: dict[str, Any] = {}
-    for name, number in _native.named_statistics(device_index):
+    for name, number in _native.nested_statistics(device_index):
         *path, last = name.split(".")
         inner = nested
         for part in path:

@@ -66,6 +66,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "named_statistics",
+    "nested_statistics",
     "on_oom",
     "park_if_finalizing",
     "parse_config",
@@ -1411,6 +1412,9 @@ def max_memory_reserved(device_index: _DeviceLike | None = None, /) -> int:
 
 def named_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]:
     """Return the statistics of `memory_stats`, sorted by name."""
+
+def nested_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]:
+    """Return the statistics of `memory_stats_as_nested_dict`, as `named_statistics` does."""
 
 def reset_peak_memory_stats(device_index: _DeviceLike | None = None, /) -> None:
     """Set every peak of a device's `memory_stats` to the current amount.
