@@ -79,7 +79,6 @@ PASSED_ON = ("args", "arguments", "kwargs", "named")
 # The error names the function that the called one describes itself by, or the method behind an alias.
 NAMED_AS = {
     "set_device_idx": "set_device_index",
-    "dump_snapshot": "accelerator.memory.snapshot",
     "Recording": "accelerator.memory.history",
 }
 

@@ -76,6 +76,7 @@ HOST_DRIVER = [
     "accelerator.device_index('1')",
     "accelerator.device_index(-4)",
     "memory.memory_stats_as_nested_dict('host:7')",
+    "memory.dump_snapshot('unused', device='host:7')",
     "interlock.ones(2).to('fp16')",
     "interlock.Event(blocking=3)",
     "interlock.Stream(dedicated='x')",

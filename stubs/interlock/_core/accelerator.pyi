@@ -83,6 +83,7 @@ __all__ = [
     "set_limit",
     "set_stream",
     "snapshot",
+    "snapshot_to_dump",
     "stream_priority_range",
     "synchronize",
     "unavailable_reason",
@@ -1277,6 +1278,11 @@ def snapshot(
     device: _DeviceLike | None,
 ) -> tuple[list[Segment], list[list[TraceEntry]], list[HostSegment], list[TraceEntry]]:
     """Return the segments and the traces of all devices, or of one device, and the blocks and the trace of pinned memory."""
+
+def snapshot_to_dump(
+    device: _DeviceLike | None,
+) -> tuple[list[Segment], list[list[TraceEntry]], list[HostSegment], list[TraceEntry]]:
+    """Return the lists of `dump_snapshot`, as `snapshot` does."""
 
 def generate_graph_pool_handle() -> tuple[int, int]:
     """Return the id of a new memory pool, which graphs share that get it as their `pool`.
