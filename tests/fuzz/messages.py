@@ -79,8 +79,6 @@ PASSED_ON = ("args", "arguments", "kwargs", "named")
 # The error names the function that the called one describes itself by, or the method behind an alias.
 NAMED_AS = {
     "set_device_idx": "set_device_index",
-    "dump_snapshot": "accelerator.memory.snapshot",
-    "memory_stats_as_nested_dict": "accelerator.memory.memory_stats",
     "Recording": "accelerator.memory.history",
 }
 

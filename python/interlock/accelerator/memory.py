@@ -136,7 +136,7 @@ def memory_stats_as_nested_dict(device_index: _device | str | int | None = None,
 
     """
     nested: dict[str, Any] = {}
-    for name, number in _native.named_statistics(device_index):
+    for name, number in _native.nested_statistics(device_index):
         *path, last = name.split(".")
         inner = nested
         for part in path:
@@ -256,7 +256,11 @@ def snapshot(device: _device | str | int | None = None) -> _Snapshot:
         (2097152, 1024)
 
     """
-    segments, device_traces, host_segments, host_traces = _native.snapshot(device)
+    return _snapshot_of(_native.snapshot(device))
+
+
+def _snapshot_of(lists: tuple[Any, Any, Any, Any]) -> _Snapshot:
+    segments, device_traces, host_segments, host_traces = lists
     return {
         "segments": segments,
         "device_traces": device_traces,
@@ -287,7 +291,7 @@ def dump_snapshot(path: str | os.PathLike[str], *, device: _device | str | int |
     """
     import pickle
 
-    taken = snapshot(device)
+    taken = _snapshot_of(_native.snapshot_to_dump(device))
     with open_file("accelerator.memory.dump_snapshot", path, "wb") as file:
         # The viewer in the browser cannot read later protocols.
         pickle.dump(taken, file, protocol=4)

@@ -49,6 +49,8 @@ class set_detect_anomaly:
         self.prev, self.prev_check_nan = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
         self._mode, self._check_nan = mode, check_nan
         self._modes = (_anomaly_mode(mode), _anomaly_check_nan(check_nan))
+        # An item for each open enter: an exit without one issues one warning instead of one for each mode.
+        self._entered: list[None] = []
 
     def __repr__(self) -> str:
         return f"set_detect_anomaly(mode={self._mode}, check_nan={self._check_nan})"
@@ -56,8 +58,12 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         for mode in self._modes:
             mode.__enter__()
+        self._entered.append(None)
 
     def __exit__(self, *args: object) -> None:
+        if not self._entered:
+            return warn_not_open("set_detect_anomaly")
+        self._entered.pop()
         for mode in reversed(self._modes):
             mode.__exit__(None, None, None)
 

@@ -167,7 +167,10 @@ class disable_saved_tensors_hooks:
         if not isinstance(message, str):
             given = type(message).__name__
             raise TypeError(f"disable_saved_tensors_hooks: error_message must be a str, got {given}")
-        self._scope = _SavedTensorsHooksDisabled(error_message)
+        self._message, self._scope = error_message, _SavedTensorsHooksDisabled(error_message)
+
+    def __repr__(self) -> str:
+        return f"disable_saved_tensors_hooks(error_message={self._message!r})"
 
     def __enter__(self) -> None:
         self._scope.__enter__()
@@ -210,7 +213,11 @@ class save_on_cpu(saved_tensors_hooks):
             original, copy = packed
             return copy.to(original, non_blocking=pin_memory)
 
+        self._pin_memory = pin_memory
         super().__init__(pack, unpack)
+
+    def __repr__(self) -> str:
+        return f"save_on_cpu(pin_memory={self._pin_memory})"
 
 
 @contextlib.contextmanager

@@ -78,7 +78,9 @@ fn core_code(error: &interlock::Error) -> i32 {
             INTERLOCK_ERROR_UNKNOWN_FLAG
         }
         Error::ReadOnlyFlag { .. } => INTERLOCK_ERROR_READ_ONLY_FLAG,
-        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } => INTERLOCK_ERROR_DEVICE,
+        Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } | Error::DeviceName { .. } => {
+            INTERLOCK_ERROR_DEVICE
+        }
         Error::KernelName { .. } | Error::KernelDescriptor { .. } | Error::CarriedName { .. } => {
             INTERLOCK_ERROR_ARGUMENT
         }

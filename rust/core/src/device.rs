@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::base::fork::rank;
-use crate::base::quote::quoted;
 use crate::base::sync::ForkLock;
 use crate::{Error, Result};
 
@@ -170,7 +169,9 @@ impl Device {
 
     /// Creates a device of `kind`; `index` is from 0 to [`Device::MAX_INDEX`].
     pub fn new(kind: DeviceType, index: Option<i64>) -> Result<Self> {
-        let index = index.map(|index| checked_index(index, &index.to_string())).transpose()?;
+        let index = index
+            .map(|index| checked_index(index).ok_or_else(|| Device::invalid_index(index)))
+            .transpose()?;
         Ok(Device { kind, index })
     }
 
@@ -184,7 +185,7 @@ impl Device {
         Device { kind, index: Some(index) }
     }
 
-    /// Returns the error for an index that is malformed or out of range.
+    /// Returns the error for an index that is out of range.
     pub fn invalid_index(given: impl fmt::Display) -> Error {
         Error::DeviceIndex { given: given.to_string(), max: Device::MAX_INDEX }
     }
@@ -200,11 +201,8 @@ impl Device {
     }
 }
 
-fn checked_index(index: i64, given: &str) -> Result<u8> {
-    u8::try_from(index)
-        .ok()
-        .filter(|&index| index <= Device::MAX_INDEX)
-        .ok_or_else(|| Device::invalid_index(given))
+fn checked_index(index: i64) -> Option<u8> {
+    u8::try_from(index).ok().filter(|&index| index <= Device::MAX_INDEX)
 }
 
 fn unknown_type(given: &str) -> Error {
@@ -221,12 +219,10 @@ impl FromStr for Device {
         };
         let kind = kind.parse()?;
         let canonical = index == "0" || !index.starts_with('0');
-        if index.is_empty() || !canonical || !index.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Device::invalid_index(quoted(text)));
-        }
-        // Only a number too large for i64 fails to parse here, which is out of range anyway.
-        let number = index.parse().unwrap_or(i64::MAX);
-        Ok(Device { kind, index: Some(checked_index(number, &quoted(text))?) })
+        let is_number = canonical && index.bytes().all(|byte| byte.is_ascii_digit());
+        let number = index.parse().ok().filter(|_| is_number).and_then(checked_index);
+        let invalid = || Error::DeviceName { given: text.to_owned(), max: Device::MAX_INDEX };
+        Ok(Device { kind, index: Some(number.ok_or_else(invalid)?) })
     }
 }
 
@@ -263,7 +259,7 @@ mod tests {
         for text in
             ["cuda:", "cuda:-1", "cuda:01", "cuda:+1", "cuda:128", "cuda: 1", "cuda:99999999999999999999"]
         {
-            assert!(matches!(text.parse::<Device>(), Err(Error::DeviceIndex { .. })), "{text}");
+            assert!(matches!(text.parse::<Device>(), Err(Error::DeviceName { .. })), "{text}");
         }
         assert!(Device::new(DeviceType::Cuda, Some(-1)).is_err());
         assert!(Device::new(DeviceType::Cuda, Some(256)).is_err());

@@ -145,9 +145,16 @@ pub enum Error {
         /// The device types that this process can use, if they were queried.
         available: Option<String>,
     },
-    /// A device index that is malformed or out of range.
+    /// A device index that is out of range.
     DeviceIndex {
-        /// The text or number that was passed, as shown in the message.
+        /// The number that was passed.
+        given: String,
+        /// The largest index that is accepted.
+        max: u8,
+    },
+    /// The name of a device with an index that is malformed or out of range.
+    DeviceName {
+        /// The name that was passed.
         given: String,
         /// The largest index that is accepted.
         max: u8,
@@ -240,8 +247,9 @@ crate::messages! { Error {
         "unknown device {}; available here: {available}", quoted(given);
     Error::UnknownDeviceType { given, available: None } =>
         "unknown device {}; a device is a type such as cpu or cuda, or a type and an index such as cuda:0", quoted(given);
-    Error::DeviceIndex { given, max } =>
-        "a device index must be a number from 0 to {max} without sign or leading zeros, got {given}";
+    Error::DeviceIndex { given, max } => "a device index must be a number from 0 to {max}, got {given}";
+    Error::DeviceName { given, max } =>
+        "a device index must be a number from 0 to {max} without sign or leading zeros, got {}", quoted(given);
     Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
     Error::LibraryPath { library, by, path, reason } =>
         "{by}: {} cannot be used as {library}: {reason}", quoted_path(path);

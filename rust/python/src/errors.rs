@@ -21,7 +21,9 @@ pub(crate) fn core_class_name(error: &CoreError) -> &'static str {
         | CoreError::FlagNamespace { .. }
         | CoreError::UnregisteredFlag { .. } => "UnknownFlagError",
         CoreError::ReadOnlyFlag { .. } => "ReadOnlyFlagError",
-        CoreError::UnknownDeviceType { .. } | CoreError::DeviceIndex { .. } => "DeviceError",
+        CoreError::UnknownDeviceType { .. }
+        | CoreError::DeviceIndex { .. }
+        | CoreError::DeviceName { .. } => "DeviceError",
         CoreError::LibraryNotFound { .. } => "LibraryNotFoundError",
         CoreError::LibraryPath { .. } => "LibraryPathError",
         CoreError::UnknownLibrary { .. } => "UnknownLibraryError",

@@ -262,22 +262,23 @@ pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
 /// The maximum number of dimensions of a tensor.
 pub const MAX_DIMENSIONS: usize = 64;
 
-pub(crate) fn checked_ndim(ndim: usize) -> Result<()> {
+/// Returns an error for more dimensions than a tensor can have.
+pub(crate) fn checked_ndim(op: &'static str, ndim: usize) -> Result<()> {
     if ndim <= MAX_DIMENSIONS {
         Ok(())
     } else {
-        Err(Error::TooManyDimensions { op: "", given: ndim, limit: MAX_DIMENSIONS })
+        Err(Error::TooManyDimensions { op, given: ndim, limit: MAX_DIMENSIONS })
     }
 }
 
 /// Returns the number of elements of a shape, or an error if that many elements of `size` bytes cannot be addressed.
-pub(crate) fn checked_numel(shape: &[usize], size: usize) -> Result<usize> {
-    checked_ndim(shape.len())?;
+pub(crate) fn checked_numel(op: &'static str, shape: &[usize], size: usize) -> Result<usize> {
+    checked_ndim(op, shape.len())?;
     // Sizes of zero count as 1, so that strides cannot overflow either.
     let slice = shape.iter().try_fold(size, |total, &size| total.checked_mul(size.max(1)));
     match slice {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(shape.iter().product()),
-        _ => Err(Error::TooLarge { op: "", shape: shape.to_vec() }),
+        _ => Err(Error::TooLarge { op, shape: shape.to_vec() }),
     }
 }
 
@@ -360,11 +361,11 @@ pub(crate) fn distinct_dims(
 }
 
 /// Converts a possibly negative index of dimension `dim` to an index from the front.
-pub(crate) fn wrap_index(index: i64, dim: usize, size: usize) -> Result<usize> {
+pub(crate) fn wrap_index(op: &'static str, index: i64, dim: usize, size: usize) -> Result<usize> {
     let count = i64::try_from(size).unwrap_or(i64::MAX);
     let counted = if index < 0 { index.saturating_add(count) } else { index };
     let found = usize::try_from(counted).ok().filter(|&found| found < size);
-    found.ok_or(Error::Index { index, dim, size })
+    found.ok_or(Error::Index { op, index, dim, size })
 }
 
 /// Returns sizes as the signed numbers that arguments are.
@@ -379,7 +380,7 @@ pub(crate) fn sizes_and_strides(layout: &Layout) -> Vec<(usize, usize)> {
 
 /// Replaces the -1 in `sizes` by the size that gives the number of elements of `given`: ATen's `infer_size`.
 pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Result<Vec<usize>> {
-    checked_ndim(sizes.len())?;
+    checked_ndim(op, sizes.len())?;
     let numel: usize = given.iter().product();
     let err_sizes = |expected: &str| Error::sizes(op, "shape", expected, sizes);
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
@@ -462,9 +463,9 @@ mod tests {
 
     #[test]
     fn checked_numel_rejects_overflow_even_beside_a_size_of_zero() {
-        assert!(checked_numel(&[usize::MAX, 2], 4).is_err());
-        assert!(checked_numel(&[0, usize::MAX, 2], 4).is_err());
-        assert_eq!(checked_numel(&[0, 5], 8), Ok(0));
+        assert!(checked_numel("empty", &[usize::MAX, 2], 4).is_err());
+        assert!(checked_numel("empty", &[0, usize::MAX, 2], 4).is_err());
+        assert_eq!(checked_numel("empty", &[0, 5], 8), Ok(0));
     }
 
     #[test]

@@ -66,6 +66,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "named_statistics",
+    "nested_statistics",
     "on_oom",
     "park_if_finalizing",
     "parse_config",
@@ -82,6 +83,7 @@ __all__ = [
     "set_limit",
     "set_stream",
     "snapshot",
+    "snapshot_to_dump",
     "stream_priority_range",
     "synchronize",
     "unavailable_reason",
@@ -1277,6 +1279,11 @@ def snapshot(
 ) -> tuple[list[Segment], list[list[TraceEntry]], list[HostSegment], list[TraceEntry]]:
     """Return the segments and the traces of all devices, or of one device, and the blocks and the trace of pinned memory."""
 
+def snapshot_to_dump(
+    device: _DeviceLike | None,
+) -> tuple[list[Segment], list[list[TraceEntry]], list[HostSegment], list[TraceEntry]]:
+    """Return the lists of `dump_snapshot`, as `snapshot` does."""
+
 def generate_graph_pool_handle() -> tuple[int, int]:
     """Return the id of a new memory pool, which graphs share that get it as their `pool`.
 
@@ -1411,6 +1418,9 @@ def max_memory_reserved(device_index: _DeviceLike | None = None, /) -> int:
 
 def named_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]:
     """Return the statistics of `memory_stats`, sorted by name."""
+
+def nested_statistics(device: _DeviceLike | None) -> list[tuple[str, int]]:
+    """Return the statistics of `memory_stats_as_nested_dict`, as `named_statistics` does."""
 
 def reset_peak_memory_stats(device_index: _DeviceLike | None = None, /) -> None:
     """Set every peak of a device's `memory_stats` to the current amount.

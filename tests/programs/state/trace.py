@@ -164,6 +164,7 @@ def exits_without_an_enter():
         accelerator.memory.MemoryTracker(),
         interlock.state.scope_barrier(),
         interlock.autograd.detect_anomaly(),
+        interlock.autograd.set_detect_anomaly(True),
         # Scopes that enter nothing.
         accelerator.device_index(None),
         backends.mkl.verbose(0),

@@ -9,6 +9,7 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Tensor
+from interlock.autograd import graph
 from interlock.autograd.graph import save_on_cpu, saved_tensors_hooks
 
 
@@ -210,6 +211,17 @@ def test_subclass_may_have_a_constructor_of_its_own() -> None:
         assert hooks.packed == 2
         y.sum().backward()
         assert gradient(x) == [4.0, 6.0]
+
+
+def test_repr_of_hooks_names_them() -> None:
+    hooks = saved_tensors_hooks(str, interlock.tensor)
+    assert repr(hooks) == "saved_tensors_hooks(pack_hook=str, unpack_hook=tensor)"
+    # The repr of the method has the repr of the object.
+    assert repr(Counting()).startswith("Counting(pack_hook=Counting.pack, unpack_hook=Counting.__init__")
+    assert repr(save_on_cpu(pin_memory=True)) == "save_on_cpu(pin_memory=True)"
+    disabled = graph.disable_saved_tensors_hooks("none")
+    assert repr(disabled) == "disable_saved_tensors_hooks(error_message='none')"
+    assert repr(graph.node_creation_hook(print)) == "node_creation_hook(print)"
 
 
 def test_hooks_are_set_once_by_init() -> None:

@@ -159,7 +159,7 @@ def test_exception_of_a_kernel_is_that_of_the_operation() -> None:
     [
         (
             interlock.ones(2),
-            r"the kernel bad failed: it must return float32 of shape \[1, 1\] on cpu, got float32",
+            r"bad failed: it must return float32 of shape \(1, 1\) on cpu, got float32 of shape \(2,\)",
         ),
         (interlock.ones(1, 1, dtype=interlock.float64), "got float64 of shape"),
         (3, "matmul: the result of the kernel bad must be a Tensor or NotImplemented, got int"),

@@ -139,6 +139,7 @@ def test_exit_of_a_scope_that_is_not_open_warns() -> None:
         "MemoryTracker",
         "scope_barrier",
         "detect_anomaly",
+        "set_detect_anomaly",
     ]
     assert names == ["verbose", *scopes, *scopes]
     assert eval_program("state.trace.exits_without_an_enter") == []

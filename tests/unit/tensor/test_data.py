@@ -277,7 +277,9 @@ def test_view_with_replaced_data_is_not_changed_in_place_with_history() -> None:
     base = x * 1
     view = base[:2]
     view.data = interlock.zeros(5)
-    with pytest.raises(RuntimeError, match=r"^the data of this view was replaced by an assignment to \.data"):
+    with pytest.raises(
+        RuntimeError, match=r"^mul_: the data of this view was replaced by an assignment to \.data"
+    ):
         view.mul_(2)
     with interlock.no_grad():
         view.add_(1)

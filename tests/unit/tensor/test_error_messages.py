@@ -33,6 +33,14 @@ def untracked_view() -> interlock.Tensor:
         return base[0]
 
 
+def untracked_view_of_a_changed_base() -> interlock.Tensor:
+    base = leaf(2) * 1
+    with interlock.no_grad():
+        view = base[0]
+    base.add_(1)
+    return view
+
+
 def backward_twice() -> None:
     y = (leaf(2) * leaf(2)).sum()
     y.backward()
@@ -59,6 +67,14 @@ SOURCES = [
     "ones(3).narrow(0, 2, 2)",
     "tensor(1).unbind()",
     "(leaf(2) * 1).split(1)[0].add_(1)",
+    "(leaf(2, 2) * 1).unbind()[0].__setitem__(0, 1)",
+    "untracked_view_of_a_changed_base() * 2",
+    "untracked_view_of_a_changed_base().grad_fn",
+    "untracked_view_of_a_changed_base().is_leaf",
+    "ones(1).expand(2**62, 4)",
+    "ones(2).repeat(2**63 - 1)",
+    "ones([1] * 64).unsqueeze(0)",
+    "ones(2).as_strided([1] * 65, [1] * 65)",
     "ones(2, 3).swapaxes(0, 2)",
     "ones(2, 3).moveaxis(0, 2)",
     "ones(2, 3).view_as(ones(5))",
@@ -312,6 +328,12 @@ SOURCES = [
     "ones(3, dtype=int64).__setitem__(0, nan)",
     "ones(3, dtype=int64).__setitem__([0], ones(1))",
     "ones(3).__setitem__(5, 1)",
+    "ones(3).__setitem__('a', 1)",
+    "ones(3).__setitem__((0, 0), 1)",
+    "ones(3).__setitem__(tensor([True]), 1)",
+    "ones(()).__setitem__(0, 1)",
+    "ones(3).index_put((tensor([True]),), ones(1))",
+    "ones(3).index_put_((tensor([5]),), ones(1))",
     "ones(3).__setitem__(slice(0, 2), ones(3))",
     "ones(3).__setitem__([0, 1], ones(3))",
     "leaf(3).__setitem__(0, 1)",
@@ -350,6 +372,8 @@ SOURCES = [
     "ones(2).__dlpack__(dl_device=(1, 'x'))",
     "ones(2)._set_version(1.5)",
     "ones(2)._set_version(-1)",
+    "inference()._set_version(1)",
+    'setattr(leaf(2) * 2, "requires_grad", False)',
     'ones(2).requires_grad_("yes")',
     'setattr(ones(2), "requires_grad", "yes")',
     "(leaf(2) * 2).requires_grad_(False)",
@@ -380,6 +404,7 @@ NAMES: dict[str, Any] = {
     "operator": operator,
     "own_gradient": own_gradient,
     "untracked_view": untracked_view,
+    "untracked_view_of_a_changed_base": untracked_view_of_a_changed_base,
 }
 
 

@@ -28,10 +28,6 @@ pytestmark = pytest.mark.any_build
 HEAD = re.compile(r"(?:\w+\.)*(\w+)(?:: |\(\) )")
 # Messages that name no function, but a part of an argument.
 WITHOUT_A_NAME = (
-    # Errors of an index expression, as of x[index].
-    "an index must have ",
-    "tensors in an index must be ",
-    "a mask in an index must be ",
     # The size of an allocation, whichever operation needs it.
     "out of memory: ",
 )
@@ -173,6 +169,28 @@ def test_messages_of_explain_name_it_and_the_operation(name: str) -> None:
         message = message_of(dispatch.explain, (name, *given), {})
         if message is not None and not message.startswith(WITHOUT_A_NAME):
             assert message.startswith((f"explain: {name}: ", f"explain: {name}() ")), f"{given}: {message}"
+
+
+@pytest.mark.parametrize("name", explained())
+def test_explain_refuses_arguments_that_the_operation_refuses(name: str) -> None:
+    (function,) = {CALLED[key] for key in CALLED if key.startswith("interlock.") and key.endswith(f".{name}")}
+    names = list(inspect.signature(function).parameters)
+    valid = [(interlock.ones(2, 2),) * len(names), ("ij", interlock.ones(2, 2)), ((2, 2),)]
+    by_name: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        (given[:count], dict(zip(names[count:], given[count:], strict=False)))
+        for given in valid
+        for count in range(len(given) + 1)
+    ]
+    refused = 0
+    for positional, named in [*calls(name, function), *by_name]:
+        message = message_of(function, positional, named)
+        # A singular matrix is found when a kernel runs.
+        if message is not None and "singular" not in message:
+            refused += 1
+            assert message_of(dispatch.explain, (name, *positional), named), (
+                f"{positional}, {named}: {message}"
+            )
+    assert refused > 0
 
 
 # Messages of PyO3, which name neither the function nor the argument.

@@ -304,7 +304,7 @@ ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
     "index_put": (
         lambda x: x.index_put_((interlock.tensor([2]),), x[0].clone()),
         IndexError,
-        "^index 2 is out of",
+        "^index_put_: index 2 is out of",
     ),
     "index_put_items": (
         lambda x: x.index_put((1,), x),

@@ -117,19 +117,20 @@ impl Race {
         }
         for (next, user) in [(first, second), (second, first)] {
             if next.kind == AccessKind::Allocation {
-                let (next, work, stream) = (next.owner(name), user.work_of(name), user.owner(name));
+                let (next, work) = (next.owner(name), user.work_of(name));
                 return format!(
                     "the memory was freed and reused for {next} while {work} may still use it: call record_stream with \
-                     {stream} before it is freed"
+                     its stream before the memory is freed"
                 );
             }
         }
         match (first.work.stream, second.work.stream) {
             (Some(_), Some(_)) => {
-                let (work, before, after) = (first.work_of(name), first.owner(name), second.owner(name));
+                // The advice names no stream, because a destroyed one has no name in the program.
+                let (work, after) = (first.work_of(name), second.owner(name));
                 format!(
-                    "{after} does not wait for {work}: record an event on {before} after it and let {after} wait for \
-                     the event, or call wait_stream"
+                    "{after} does not wait for {work}: record an event on its stream after it and let the other \
+                     stream wait for the event, or call wait_stream"
                 )
             }
             (queued, _) => {

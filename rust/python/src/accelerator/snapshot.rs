@@ -14,7 +14,8 @@ use crate::device;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(snapshot, module)?)
+    module.add_function(wrap_pyfunction!(snapshot, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshot_to_dump, module)?)
 }
 
 /// The lists of a snapshot: segments and traces of devices, blocks and trace of pinned memory.
@@ -24,10 +25,24 @@ type Lists<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>, B
 #[pyfunction]
 #[pyo3(signature = (device))]
 fn snapshot<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Lists<'py>> {
-    let device = device::optional(device, "accelerator.memory.snapshot")?;
+    lists(py, device, "accelerator.memory.snapshot")
+}
+
+/// Return the lists of `dump_snapshot`, as `snapshot` does.
+#[pyfunction]
+#[pyo3(signature = (device))]
+fn snapshot_to_dump<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Lists<'py>> {
+    lists(py, device, "accelerator.memory.dump_snapshot")
+}
+
+fn lists<'py>(
+    py: Python<'py>,
+    device: Option<&Bound<'py, PyAny>>,
+    operation: &'static str,
+) -> PyResult<Lists<'py>> {
+    let device = device::optional(device, operation)?;
     let snapshot = detach(py, || memory::snapshot(device));
-    let snapshot =
-        snapshot.map_err(|error| error.during("accelerator.memory.snapshot")).into_py_result(py)?;
+    let snapshot = snapshot.map_err(|error| error.during(operation)).into_py_result(py)?;
     let mut converter = Converter { py, stacks: HashMap::new() };
     let segments = snapshot.segments.iter().map(|segment| converter.segment(segment));
     let segments = PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)?;

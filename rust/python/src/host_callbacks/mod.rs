@@ -14,15 +14,16 @@ use interlock::accelerator::HostFnScope;
 use interlock::accelerator::driver::ByteRange;
 use interlock::accelerator::driver::races::Running;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
-use pyo3::exceptions::{PyBaseException, PyException, PyRuntimeError};
+use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::accelerator::stream;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
+use crate::qualified_name::callable_name;
 use crate::shutdown::{self, close_if_finalizing};
 use crate::state::ThreadState;
 use crate::switches::extract_as;
@@ -64,13 +65,7 @@ impl HostCallback {
         if !function.is_callable() {
             return Err(new_type_error("accelerator.launch: function", "callable", &function));
         }
-        let name = match function.getattr("__qualname__") {
-            Ok(name) => name.cast_into::<PyString>().ok(),
-            // A callable needs no name, but interrupts propagate.
-            Err(error) if error.is_instance_of::<PyException>(function.py()) => None,
-            Err(interrupt) => return Err(interrupt),
-        };
-        let name = name.map_or_else(|| function.get_type().name(), Ok)?.to_string_lossy().into_owned();
+        let name = callable_name(&function)?;
         let function = PyCall {
             function: DeferredDrop::new_for_driver(function),
             arguments: DeferredDrop::new_for_driver(args),

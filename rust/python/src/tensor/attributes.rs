@@ -192,7 +192,7 @@ impl Tensor {
     /// The version counter, which in-place operations increment. Inference tensors have none and raise RuntimeError.
     #[getter]
     fn _version(&self, py: Python<'_>) -> PyResult<u32> {
-        self.core(py).version().into_py_result(py)
+        self.core(py).version().map_err(|error| error.during("_version")).into_py_result(py)
     }
 
     /// Set the version counter.
@@ -203,7 +203,7 @@ impl Tensor {
             let message = format!("{what} must be from 0 to 2**32 - 1, got {number}");
             return Err(new_exception(py, "ArgumentError", message));
         };
-        self.core(py).set_version(number).into_py_result(py)
+        self.core(py).set_version(number).map_err(|error| error.during("_set_version")).into_py_result(py)
     }
 
     /// The tensor of which this one is a view, never a view itself, or None. In-place changes of the view are recorded

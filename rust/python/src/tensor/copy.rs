@@ -29,7 +29,7 @@ impl Tensor {
         if let Some(known) = memo.get_item(key)? {
             return Ok(known.get_item(0)?.cast_into::<Self>()?);
         }
-        if !source.is_leaf().into_py_result(py)? {
+        if !source.is_leaf().map_err(|error| error.during("deepcopy")).into_py_result(py)? {
             return Err(PyRuntimeError::new_err(
                 "deepcopy: the tensor must be a leaf, got the result of an operation; detach() it first",
             ));

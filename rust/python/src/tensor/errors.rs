@@ -46,7 +46,7 @@ fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
         | Error::Index { .. }
         | Error::Position { .. }
         | Error::Class { .. }
-        | Error::NoDimensions
+        | Error::NoDimensions { .. }
         | Error::Indexing { .. } => PyIndexError::new_err(message),
         Error::Type { .. } => PyTypeError::new_err(message),
         Error::Accelerator(error) => error.to_pyerr(py),

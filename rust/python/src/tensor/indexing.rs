@@ -14,20 +14,23 @@ use crate::errors::{IntoPyResult, exception};
 use crate::errors::{new_exception, new_type_error, type_name};
 use crate::py_int;
 
+const GET_ITEM: &str = "__getitem__";
+const SET_ITEM: &str = "__setitem__";
+
 /// Extracts a bound of a slice. Bounds beyond 64 bits are clamped, as in Python.
-fn bound(slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
+fn bound(op: &str, slice: &Bound<'_, PySlice>, name: &str) -> PyResult<Option<i64>> {
     let value = slice.getattr(name)?;
     if value.is_none() {
         return Ok(None);
     }
     match value.cast::<PyInt>() {
         Ok(value) if !value.is_instance_of::<PyBool>() => Ok(Some(py_int::clamped(value).0)),
-        _ => extract_int(&format!("slice: {name}"), &value).map(Some),
+        _ => extract_int(&format!("{op}: {name}"), &value).map(Some),
     }
 }
 
-/// Extracts one item of an index expression.
-fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
+/// Extracts one item of an index expression of `op`.
+fn extract_index(op: &'static str, index: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(truth) = index.cast::<PyBool>() {
         let truth = CoreTensor::full(&[], Scalar::Bool(truth.is_true()), CoreDType::Bool);
         return truth.map(Index::Tensor).into_py_result(index.py());
@@ -39,11 +42,11 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return Ok(Index::Ellipsis);
     }
     if let Ok(slice) = index.cast::<PySlice>() {
-        let step = bound(slice, "step")?.unwrap_or(1);
-        return Ok(Index::Slice { start: bound(slice, "start")?, end: bound(slice, "stop")?, step });
+        let step = bound(op, slice, "step")?.unwrap_or(1);
+        return Ok(Index::Slice { start: bound(op, slice, "start")?, end: bound(op, slice, "stop")?, step });
     }
     if let Ok(tensor) = index.cast::<Tensor>() {
-        return index_from_tensor(index.py(), tensor.core().clone());
+        return index_from_tensor(op, index.py(), tensor.core().clone());
     }
     if let Ok(range) = index.cast::<PyRange>()
         && range.is_truthy()?
@@ -53,7 +56,7 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         return Ok(Index::Range { first, last, step: number(range.getattr("step")?)? });
     }
     if is_sequence(index) || index.hasattr("__array_interface__")? {
-        let tensor = from_data::from_data("index", index, None)?;
+        let tensor = from_data::from_data(op, index, None)?;
         // An empty sequence is one of indices, not of floating-point numbers, and small integers of NumPy are indices.
         let is_small = matches!(tensor.dtype(), CoreDType::Int8 | CoreDType::Int16) && is_sequence(index);
         let tensor = if tensor.numel() == 0 || is_small {
@@ -61,13 +64,14 @@ fn extract_index(index: &Bound<'_, PyAny>) -> PyResult<Index> {
         } else {
             tensor
         };
-        return index_from_tensor(index.py(), tensor);
+        return index_from_tensor(op, index.py(), tensor);
     }
     if index.is_instance_of::<PyInt>() || index.hasattr("__index__")? {
-        return extract_int("an index", index).map(Index::Integer);
+        return extract_int(&format!("{op}: index"), index).map(Index::Integer);
     }
     Err(PyIndexError::new_err(format!(
-        "an index must consist of ints, slices, None, ..., lists, tuples, ranges and int64, int32 or bool tensors, got {}",
+        "{op}: index must consist of ints, slices, None, ..., lists, tuples, ranges and int64, int32 or bool tensors, \
+         got {}",
         type_name(index)
     )))
 }
@@ -79,7 +83,7 @@ fn is_sequence(index: &Bound<'_, PyAny>) -> bool {
 
 /// Converts a tensor to an index. A 0-d integer tensor is an integer index. As in PyTorch a uint8 tensor
 /// is a mask, which is deprecated.
-fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
+fn index_from_tensor(op: &'static str, py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     if tensor.dtype() == CoreDType::UInt8 {
         if tensor.ndim() > 0 {
             let message = c"an index of dtype uint8 is a mask; this is deprecated, use a bool tensor";
@@ -89,7 +93,7 @@ fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
     }
     if tensor.ndim() == 0
         && tensor.dtype().is_integer()
-        && let Scalar::Int(index) = scalars::item(py, &tensor)?
+        && let Scalar::Int(index) = scalars::item_for(py, op, &tensor)?
     {
         return Ok(Index::Integer(index));
     }
@@ -97,15 +101,18 @@ fn index_from_tensor(py: Python<'_>, tensor: CoreTensor) -> PyResult<Index> {
 }
 
 /// Extracts all items of an index expression.
-fn extract_indices(index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
+fn extract_indices(op: &'static str, index: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
     if let Ok(indices) = index.cast::<PyTuple>() {
-        return fallible_alloc::try_collect(index.py(), indices.iter().map(|index| extract_index(&index)));
+        return fallible_alloc::try_collect(
+            index.py(),
+            indices.iter().map(|index| extract_index(op, &index)),
+        );
     }
     match index.cast::<PyList>() {
         Ok(list) if treat_sequence_as_tuple(list)? => {
-            list.iter().map(|index| extract_index(&index)).collect()
+            list.iter().map(|index| extract_index(op, &index)).collect()
         }
-        _ => Ok(vec![extract_index(index)?]),
+        _ => Ok(vec![extract_index(op, index)?]),
     }
 }
 
@@ -136,7 +143,7 @@ fn value_to_tensor(
     target: &CoreTensor,
     index: &Bound<'_, PyAny>,
 ) -> PyResult<CoreTensor> {
-    let (py, op, what) = (value.py(), "__setitem__", "__setitem__: value");
+    let (py, op, what) = (value.py(), SET_ITEM, "__setitem__: value");
     let number =
         PyNumber::extract(value)?.ok_or_else(|| new_type_error(what, "a Tensor or a number", value))?;
     let number = number.scalar(what).map_err(|error| {
@@ -166,7 +173,7 @@ fn extract_assigned_indices(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Ind
     match index.cast::<PyBool>() {
         // Alone, True is a new dimension.
         Ok(truth) => Ok(truth.is_true().then(|| vec![Index::NewAxis])),
-        Err(_) => extract_indices(index).map(Some),
+        Err(_) => extract_indices(SET_ITEM, index).map(Some),
     }
 }
 
@@ -175,7 +182,10 @@ fn extract_assigned_indices(index: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Ind
 fn rounds_to_infinity(target: &CoreTensor, index: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(indices) = extract_assigned_indices(index)? else { return Ok(true) };
     match indices.iter().filter(|index| matches!(index, Index::Tensor(_) | Index::Range { .. })).count() {
-        0 => Ok(target.detach().index(&indices).into_py_result(index.py())?.numel() == 1),
+        0 => {
+            let selected = target.detach().index(&indices).map_err(|error| error.during(SET_ITEM));
+            Ok(selected.into_py_result(index.py())?.numel() == 1)
+        }
         count => Ok(count > 1),
     }
 }
@@ -199,9 +209,9 @@ pub(super) fn indexed_size(tensor: &CoreTensor, indices: &[Index]) -> Option<usi
 impl Tensor {
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         let tensor = &*self.core(py);
-        let indices = extract_indices(index)?;
+        let indices = extract_indices(GET_ITEM, index)?;
         let work_size = indexed_size(tensor, &indices).unwrap_or(0);
-        run_op(index.py(), "__getitem__", work_size, || tensor.index(&indices))
+        run_op(index.py(), GET_ITEM, work_size, || tensor.index(&indices))
     }
 
     fn __setitem__(
@@ -219,6 +229,6 @@ impl Tensor {
         let Some(indices) = extract_assigned_indices(index)? else { return Ok(()) };
         let indexed = indexed_size(tensor, &indices).unwrap_or(0);
         let work_size = work_size_of([tensor, &value]).max(indexed);
-        maybe_detach(py, "__setitem__", work_size, || tensor.set_index(&indices, &value))
+        maybe_detach(py, SET_ITEM, work_size, || tensor.set_index(&indices, &value))
     }
 }

@@ -497,14 +497,10 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         let Some(out) = returned else {
             return Err(KernelError::Declined(Reason::from("returned NotImplemented")));
         };
+        let wanted = (&*expected, facts.dtype, facts.device);
         let given = (out.shape(), out.dtype(), out.device());
-        if given != (expected.as_slice(), facts.dtype, facts.device) {
-            let described = |(shape, dtype, device): (&[usize], CoreDType, CoreDevice)| {
-                format!("{dtype} of shape {shape:?} on {device}")
-            };
-            let wanted = described((&expected, facts.dtype, facts.device));
-            let message = format!("it must return {wanted}, got {}", described(given));
-            return Err(Error::Kernel { op: O::NAME, kernel: self.name.to_owned(), message }.into());
+        if given != wanted {
+            return Err(Error::kernel_result(O::NAME, self.name, wanted, given).into());
         }
         // A write to the result must not change an operand.
         let is_shared = |operand: &&CoreTensor| Arc::ptr_eq(&operand.storage(), &out.storage());

@@ -16,7 +16,7 @@ pub(super) fn item(py: Python<'_>, tensor: &CoreTensor) -> PyResult<Scalar> {
 }
 
 /// Returns the only element like [`item`], for a function that errors name.
-fn item_for(py: Python<'_>, op: &'static str, tensor: &CoreTensor) -> PyResult<Scalar> {
+pub(super) fn item_for(py: Python<'_>, op: &'static str, tensor: &CoreTensor) -> PyResult<Scalar> {
     // Reading one element of CPU memory is fast.
     let work_size = if tensor.is_on_device() { super::call::DETACH_THRESHOLD } else { 1 };
     maybe_detach(py, op, work_size, || tensor.item_for(op))

@@ -144,7 +144,7 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     };
     let mut edges = try_with_capacity(call.inputs.len())?;
     for input in call.inputs {
-        edges.push(edge_of(input)?);
+        edges.push(edge_of("apply", input)?);
     }
     let function = BackwardFn::Custom(function);
     let mut node = Node::new(call.name.clone().into(), edges, first, Vec::new(), function, forward_stack());

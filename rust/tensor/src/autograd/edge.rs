@@ -77,7 +77,7 @@ pub struct GradientEdge(Edge);
 impl GradientEdge {
     /// Returns the edge of a tensor that requires grad.
     pub fn of(tensor: &Tensor) -> Result<Self> {
-        match edge_of(tensor)? {
+        match edge_of("get_gradient_edge", tensor)? {
             Some(edge) => Ok(GradientEdge(edge)),
             None => super::engine::target("get_gradient_edge", tensor).map(GradientEdge),
         }

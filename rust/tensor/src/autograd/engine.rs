@@ -94,7 +94,7 @@ fn targets<T: Differentiable>(op: &'static str, inputs: &[T]) -> Result<Vec<Edge
 
 /// Returns the edge of a tensor that requires grad.
 pub(super) fn target(op: &'static str, tensor: &Tensor) -> Result<Edge> {
-    match grad_fn(tensor)? {
+    match grad_fn(op, tensor)? {
         Some(grad_fn) => Ok(Edge::Node(grad_fn)),
         // A leaf that no output depends on needs no node, and no output depends on a view without recorded history.
         None if is_leaf_with_grad(tensor) || tensor.requires_grad() => leaf_of_input(tensor).map(Edge::Leaf),
@@ -220,7 +220,7 @@ impl GraphTask {
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let (edge, kind) = match output.source() {
                 Source::Tensor(tensor) => {
-                    (edge_of(tensor)?.ok_or(Error::NoGraph { op })?, GradientKind::of(tensor))
+                    (edge_of(op, tensor)?.ok_or(Error::NoGraph { op })?, GradientKind::of(tensor))
                 }
                 Source::Edge(edge) => (edge.edge().clone(), kind(edge.edge())),
             };

@@ -213,7 +213,7 @@ pub(super) fn register_tensor_hook(
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op });
     }
-    match grad_fn(tensor)? {
+    match grad_fn(op, tensor)? {
         Some(grad_fn) => {
             let id = grad_fn.node.hooks.write().add_tensor(grad_fn.output, hook)?;
             Ok(HookHandle::from_node(&grad_fn.node, id))
@@ -234,7 +234,7 @@ pub(super) fn register_post_accumulate_hook(
     if !tensor.requires_grad() {
         return Err(Error::NoGraph { op });
     }
-    if !tensor.is_leaf()? {
+    if grad_fn(op, tensor)?.is_some() {
         let expected = "be a leaf; register_hook() accepts the result of an operation";
         return Err(Error::value(op, "the tensor", expected, "the result of an operation"));
     }

@@ -47,10 +47,11 @@ fn without_history(gradient: Tensor) -> Tensor {
 
 /// Makes backward passes accumulate the gradient of a non-leaf tensor.
 fn retain_grad(tensor: &Tensor) -> Result<()> {
+    let op = "retain_grad";
     if !tensor.requires_grad() {
-        return Err(Error::NoGraph { op: "retain_grad" });
+        return Err(Error::NoGraph { op });
     }
-    let grad_fn = match grad_fn(tensor) {
+    let grad_fn = match grad_fn(op, tensor) {
         Ok(Some(grad_fn)) => grad_fn,
         Ok(None) | Err(Error::UntrackedView { .. }) => return Ok(()),
         Err(error) => return Err(error),
@@ -113,7 +114,7 @@ impl Tensor {
 
     /// Returns which result of its [`grad_fn`](Tensor::grad_fn) this tensor is.
     pub fn output_nr(&self) -> Result<usize> {
-        Ok(grad_fn(self)?.map_or(0, |grad_fn| grad_fn.output))
+        Ok(grad_fn("output_nr", self)?.map_or(0, |grad_fn| grad_fn.output))
     }
 
     /// Calls `visit` with each object of the program that only this handle keeps alive: the hooks of a leaf without other

@@ -44,8 +44,8 @@ impl fmt::Display for Error {
             Error::Dimension { op, argument, dim, ndim } => {
                 write!(f, "{op}: {argument} must be from -{ndim} to {}, got {dim}", ndim - 1)
             }
-            Error::Index { index, dim, size } => {
-                write!(f, "index {index} is out of bounds for dimension {dim} with size {size}")
+            Error::Index { op, index, dim, size } => {
+                write!(f, "{op}: index {index} is out of bounds for dimension {dim} with size {size}")
             }
             Error::Position { op, argument, index, size, wraps } => {
                 let least = if *wraps { format!("-{size}, ") } else { String::new() };
@@ -60,10 +60,10 @@ impl fmt::Display for Error {
             Error::ClassValue { op, given, classes } => {
                 write!(f, "{op}: tensor must contain classes of range({classes}), got {given}")
             }
-            Error::NoDimensions => {
-                f.write_str("a 0-d tensor cannot be indexed; item() returns its element")
+            Error::NoDimensions { op } => {
+                write!(f, "{op}: a 0-d tensor cannot be indexed; item() returns its element")
             }
-            Error::Indexing { op, message } => write!(f, "{}{message}", Head(op)),
+            Error::Indexing { op, message } => write!(f, "{op}: {message}"),
             Error::PackHook { expected, given } => {
                 write!(f, "saved_tensors_hooks: pack_hook must {expected}, got {given}")
             }
@@ -85,10 +85,10 @@ impl fmt::Display for Error {
                 "__setitem__: value must be of dtype {target} where tensors or lists are indices, got {given}"
             ),
             Error::TooLarge { op, shape } => {
-                write!(f, "{}shape {} has more elements than can be addressed", Head(op), Tuple(shape))
+                write!(f, "{op}: shape {} has more elements than can be addressed", Tuple(shape))
             }
             Error::TooManyDimensions { op, given, limit } => {
-                write!(f, "{}a tensor can have at most {limit} dimensions, got {given}", Head(op))
+                write!(f, "{op}: a tensor can have at most {limit} dimensions, got {given}")
             }
             Error::Overlap { op } => write!(
                 f,
@@ -108,7 +108,7 @@ impl fmt::Display for Error {
                  use no_grad()",
                 if *view { "a view of " } else { "" }
             ),
-            Error::UntrackedView { inference, created_at } => {
+            Error::UntrackedView { op, inference, created_at } => {
                 let mode = if *inference { "inference" } else { "no_grad" };
                 let location = match created_at {
                     Some(line) => format!(" at {line}"),
@@ -116,32 +116,36 @@ impl fmt::Display for Error {
                 };
                 write!(
                     f,
-                    "this view was created in {mode} mode{location}, so its history since an in-place change is \
+                    "{op}: this view was created in {mode} mode{location}, so its history since an in-place change is \
                      not known; create the view and change it in the same mode"
                 )
             }
-            Error::ViewOfSeveral => f.write_str(
-                "this view is one of several that split(), chunk(), unbind() or iteration returned, and its history does \
+            Error::ViewOfSeveral { op } => write!(
+                f,
+                "{op}: this view is one of several that split(), chunk(), unbind() or iteration returned, and its history does \
                  not record in-place changes of it or of its base; use narrow() or clone() it",
             ),
-            Error::ReplacedView => f.write_str(
-                "the data of this view was replaced by an assignment to .data, and its history does not record in-place \
+            Error::ReplacedView { op } => write!(
+                f,
+                "{op}: the data of this view was replaced by an assignment to .data, and its history does not record in-place \
                  changes; detach() or clone() it",
             ),
-            Error::Inference { action } => write!(
+            Error::Inference { op, action } => write!(
                 f,
-                "an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"
+                "{op}: an inference tensor cannot {action} outside of inference_mode(); clone() returns a normal tensor"
             ),
             Error::NotResizable { op } => write!(
                 f,
                 "{op}: the memory must not be shared with NumPy or another library, because the storage is too small and \
                  must grow; clone() the tensor"
             ),
-            Error::NoVersion => {
-                f.write_str("an inference tensor has no version counter; clone() returns a normal tensor")
+            Error::NoVersion { op } => {
+                write!(f, "{op}: an inference tensor has no version counter; clone() returns a normal tensor")
             }
-            Error::NotLeaf => f.write_str(
-                "requires_grad must be True for the result of a recorded operation, got False; detach() returns a leaf",
+            Error::NotLeaf { op } => write!(
+                f,
+                "{op}: the tensor must be a leaf to set False, got the result of a recorded operation; detach() returns a \
+                 leaf"
             ),
             Error::NoGraph { op } => write!(
                 f,
@@ -254,15 +258,6 @@ impl fmt::Display for Error {
                 "{error}; the forward operation ran without anomaly detection, so its line is not known"
             ),
         }
-    }
-}
-
-/// The name of an operation before a message, unless it is not known.
-struct Head(&'static str);
-
-impl fmt::Display for Head {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, "{}: ", self.0) }
     }
 }
 

@@ -126,6 +126,8 @@ pub enum Error {
     },
     /// An index beyond the size of a dimension.
     Index {
+        /// The name of the operation.
+        op: &'static str,
         /// The index.
         index: i64,
         /// The indexed dimension.
@@ -176,10 +178,13 @@ pub enum Error {
         classes: usize,
     },
     /// An index of a 0-d tensor.
-    NoDimensions,
+    NoDimensions {
+        /// The name of the operation.
+        op: &'static str,
+    },
     /// An invalid index expression, or an argument for which PyTorch raises IndexError.
     Indexing {
-        /// The name of the operation, or nothing for an index expression.
+        /// The name of the operation.
         op: &'static str,
         /// The violated requirement and the index.
         message: String,
@@ -251,14 +256,14 @@ pub enum Error {
     },
     /// A shape with more elements than the address space.
     TooLarge {
-        /// The name of the operation, or nothing.
+        /// The name of the operation.
         op: &'static str,
         /// The requested shape.
         shape: Vec<usize>,
     },
     /// More than [`MAX_DIMENSIONS`](crate::MAX_DIMENSIONS) dimensions.
     TooManyDimensions {
-        /// The name of the operation, or nothing.
+        /// The name of the operation.
         op: &'static str,
         /// The requested number.
         given: usize,
@@ -298,6 +303,8 @@ pub enum Error {
     },
     /// A view that was created in no-grad or inference mode, whose history is not recorded.
     UntrackedView {
+        /// The name of the operation.
+        op: &'static str,
         /// Whether the view was created in inference mode.
         inference: bool,
         /// The source location that created the view, if tracing is enabled.
@@ -305,11 +312,19 @@ pub enum Error {
     },
     /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose
     /// base was.
-    ViewOfSeveral,
+    ViewOfSeveral {
+        /// The name of the operation.
+        op: &'static str,
+    },
     /// A view whose data was replaced and that was changed in place.
-    ReplacedView,
+    ReplacedView {
+        /// The name of the operation.
+        op: &'static str,
+    },
     /// An operation that inference tensors do not support outside of inference mode.
     Inference {
+        /// The name of the operation.
+        op: &'static str,
         /// The attempted action, after "an inference tensor cannot".
         action: &'static str,
     },
@@ -319,9 +334,15 @@ pub enum Error {
         op: &'static str,
     },
     /// A query of the version counter of an inference tensor.
-    NoVersion,
+    NoVersion {
+        /// The name of the function.
+        op: &'static str,
+    },
     /// `requires_grad` set to false for the result of a recorded operation.
-    NotLeaf,
+    NotLeaf {
+        /// The name of the function.
+        op: &'static str,
+    },
     /// Differentiation of a tensor without a graph.
     NoGraph {
         /// The name of the operation.
@@ -579,6 +600,19 @@ impl Error {
         Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, hint }
     }
 
+    /// Creates the error of a kernel whose result has another shape, element type or device than the expected ones.
+    pub fn kernel_result(
+        op: &'static str,
+        kernel: &str,
+        expected: (&[usize], DType, Device),
+        given: (&[usize], DType, Device),
+    ) -> Self {
+        let [expected, given] = [expected, given]
+            .map(|(shape, dtype, device)| format!("{dtype} of shape {} on {device}", Tuple(shape)));
+        let message = format!("it must return {expected}, got {given}");
+        Error::Kernel { op, kernel: kernel.to_owned(), message }
+    }
+
     /// Names the operation that the caller has called instead of an operation that it uses. Errors of a backward pass
     /// name a node or the pass, and are unchanged.
     #[must_use]
@@ -593,6 +627,9 @@ impl Error {
             | Error::FactorType { op, .. }
             | Error::ResultType { op, .. }
             | Error::Dimension { op, .. }
+            | Error::Index { op, .. }
+            | Error::NoDimensions { op }
+            | Error::Indexing { op, .. }
             | Error::Position { op, .. }
             | Error::Coordinate { op, .. }
             | Error::Class { op, .. }
@@ -609,6 +646,12 @@ impl Error {
             | Error::AliasedResults { op, .. }
             | Error::Resized { op }
             | Error::LeafInPlace { op, .. }
+            | Error::UntrackedView { op, .. }
+            | Error::ViewOfSeveral { op }
+            | Error::ReplacedView { op }
+            | Error::Inference { op, .. }
+            | Error::NoVersion { op }
+            | Error::NotLeaf { op }
             | Error::NotResizable { op }
             | Error::Devices { op, .. }
             | Error::Capturing { op, .. }
@@ -617,7 +660,6 @@ impl Error {
             | Error::Kernel { op, .. }
             | Error::UnsplitSums { op, .. }
             | Error::NotDeterministic { op } => *op = caller,
-            Error::Indexing { op, .. } if !op.is_empty() => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }

@@ -7,7 +7,7 @@ use interlock::accelerator::check_interrupts;
 
 use super::launch::{LONG_RESULT, Launch, QueuedWork, Target};
 use crate::dtype::Bool8;
-use crate::layout::{Layout, checked_ndim, checked_numel};
+use crate::layout::{Layout, checked_numel};
 use crate::storage::fallible_alloc::check_memory;
 use crate::storage::{Placement, Span, Storage, TensorOptions};
 use crate::{DType, Element, Error, Result, Tensor};
@@ -23,8 +23,7 @@ pub(crate) fn new_tensor(
     dtype: DType,
 ) -> Result<Tensor> {
     check_memory()?;
-    checked_ndim(layout.shape.len())?;
-    let count = checked_numel(&layout.shape, dtype.size())?;
+    let count = checked_numel(op, &layout.shape, dtype.size())?;
     let storage = Storage::new(op, placement, count.saturating_mul(dtype.size()))?;
     Ok(Tensor::new(storage, dtype, layout))
 }
@@ -77,7 +76,7 @@ impl Part {
 
 /// Returns an error unless a shape has `count` elements: another thread may have resized the tensor that it is of.
 pub(crate) fn check_count(op: &'static str, shape: &[usize], count: usize) -> Result<()> {
-    if checked_numel(shape, 1)? == count { Ok(()) } else { Err(Error::Resized { op }) }
+    if checked_numel(op, shape, 1)? == count { Ok(()) } else { Err(Error::Resized { op }) }
 }
 
 /// Returns the elements of a target and of the sources that are present.
@@ -194,15 +193,15 @@ pub(super) fn new_result_of(
 /// Returns a new contiguous tensor of zeros.
 pub(crate) fn launch_zeros(op: &'static str, options: TensorOptions, shape: &[usize]) -> Result<Tensor> {
     if options.placement == Placement::Cpu {
-        return zeros_of_cpu(shape, options.dtype).map_err(|error| error.during(op));
+        return zeros_of_cpu(op, shape, options.dtype);
     }
     let result = (Layout::contiguous(shape), options.dtype);
     new_result_of(op, options.placement, result, [None; 2], &mut Ready::new(|_: &[Span]| Ok(())))
 }
 
-fn zeros_of_cpu(shape: &[usize], dtype: DType) -> Result<Tensor> {
+fn zeros_of_cpu(op: &'static str, shape: &[usize], dtype: DType) -> Result<Tensor> {
     check_memory()?;
-    let bytes = checked_numel(shape, dtype.size())? * dtype.size();
+    let bytes = checked_numel(op, shape, dtype.size())? * dtype.size();
     let storage = Storage::zeroed(bytes, bytes >= LONG_RESULT)?;
     Ok(Tensor::new(storage, dtype, Layout::contiguous(shape)))
 }

@@ -13,8 +13,8 @@ pub(crate) fn is_leaf_with_grad(tensor: &Tensor) -> bool {
 }
 
 /// Returns the destination of the gradient of `tensor`, if it has one. Creates the node of a leaf.
-pub(crate) fn edge_of(tensor: &Tensor) -> Result<Option<Edge>> {
-    match grad_fn(tensor)? {
+pub(crate) fn edge_of(op: &'static str, tensor: &Tensor) -> Result<Option<Edge>> {
+    match grad_fn(op, tensor)? {
         Some(grad_fn) => Ok(Some(Edge::Node(grad_fn))),
         // A view without recorded history accumulates no gradient, even if its base requires grad.
         None if is_leaf_with_grad(tensor) => leaf_node(tensor).map(|leaf| Some(Edge::Leaf(leaf))),

@@ -43,7 +43,7 @@ impl NodeBuilder {
         check_memory()?;
         let mut edges = try_with_capacity(inputs.len())?;
         for input in inputs {
-            edges.push(edge_of(input)?);
+            edges.push(edge_of(name, input)?);
         }
         Ok(Some(NodeBuilder { name, edges, saved: Vec::new() }))
     }

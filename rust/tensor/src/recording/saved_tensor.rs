@@ -11,10 +11,13 @@ use super::views::grad_fn;
 use crate::tensor::{BackwardContext, Content, GradFn, Node, Producer, SavedTensor, SavedValue};
 use crate::{Error, Result, Tensor};
 
+/// The function in errors of tensors that an operation cannot save.
+const SAVE: &str = "save_for_backward";
+
 impl SavedTensor {
     /// Saves an input. Returns an error for inference tensors, because in-place changes of them cannot be detected.
     pub fn input(tensor: &Tensor) -> Result<Self> {
-        let producer = match grad_fn(tensor)? {
+        let producer = match grad_fn(SAVE, tensor)? {
             Some(grad_fn) => Producer::Input(grad_fn),
             None if is_leaf_with_grad(tensor) => Producer::Leaf(tensor.clone()),
             None if tensor.requires_grad() => Producer::Unconnected,
@@ -195,5 +198,5 @@ fn leaf_copy(unpacked: &Tensor, leaf: &Tensor) -> Result<Tensor> {
 }
 
 fn version(tensor: &Tensor) -> Result<u32> {
-    tensor.version().map_err(|_| Error::Inference { action: "be saved for backward" })
+    tensor.version().map_err(|_| Error::Inference { op: SAVE, action: "be saved for backward" })
 }

@@ -46,20 +46,21 @@ fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
 
 /// Returns an error for a view whose history is not recorded if it or its base is changed in place: one that was
 /// created in no-grad or inference mode, or with others by one node.
-fn check_creation_meta(view: &ViewInfo) -> Result<()> {
+fn check_creation_meta(op: &'static str, view: &ViewInfo) -> Result<()> {
     match view.creation_meta {
         CreationMeta::Default => Ok(()),
-        CreationMeta::MultiOutputNode => Err(Error::ViewOfSeveral),
-        CreationMeta::Replaced => Err(Error::ReplacedView),
+        CreationMeta::MultiOutputNode => Err(Error::ViewOfSeveral { op }),
+        CreationMeta::Replaced => Err(Error::ReplacedView { op }),
         creation_meta => {
             let created_at = view.created_at.as_ref().map(SourceLocation::to_string);
-            Err(Error::UntrackedView { inference: creation_meta == CreationMeta::InferenceMode, created_at })
+            let inference = creation_meta == CreationMeta::InferenceMode;
+            Err(Error::UntrackedView { op, inference, created_at })
         }
     }
 }
 
 /// Returns the `grad_fn` of a tensor, which is recreated for a view whose base was changed in place.
-pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
+pub(crate) fn grad_fn(op: &'static str, tensor: &Tensor) -> Result<Option<GradFn>> {
     let (view, current) = {
         let meta = tensor.meta();
         (meta.view.clone(), meta.grad_fn.clone())
@@ -71,7 +72,7 @@ pub(crate) fn grad_fn(tensor: &Tensor) -> Result<Option<GradFn>> {
     if view.version == version || !view.base.requires_grad() {
         return Ok(current);
     }
-    check_creation_meta(&view)?;
+    check_creation_meta(op, &view)?;
     // The base was changed in place: the history of the view is now derived from the base.
     let own = GradFn::only(node_of_view(&view.base, tensor.layout())?);
     let mut meta = tensor.meta_mut();
@@ -99,7 +100,7 @@ pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor
 
 fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     if target.is_inference() && !is_inference_mode_enabled() {
-        return Err(Error::Inference { action: "be changed in place" });
+        return Err(Error::Inference { op, action: "be changed in place" });
     }
     let requires_grad = target.requires_grad();
     if !is_recording() || !(requires_grad || inputs.iter().any(|input| input.requires_grad())) {
@@ -107,12 +108,12 @@ fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Resul
     }
     let view = target.meta().view.clone();
     if let Some(view) = view {
-        check_creation_meta(&view)?;
-        if requires_grad && view.base.is_leaf()? {
+        check_creation_meta(op, &view)?;
+        if requires_grad && grad_fn(op, &view.base)?.is_none() {
             return Err(Error::LeafInPlace { op, view: true });
         }
     }
-    if requires_grad && target.is_leaf()? {
+    if requires_grad && grad_fn(op, target)?.is_none() {
         return Err(Error::LeafInPlace { op, view: false });
     }
     Ok(())
@@ -156,7 +157,7 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
     };
     let (mut edges, saved, function) = inner;
     if let Some(first) = edges.first_mut() {
-        *first = edge_of(base)?;
+        *first = edge_of("grad_fn", base)?;
     }
     let layouts = PartOfBase { base: base.layout().clone(), part: layout };
     let function = BackwardFn::ChangedPart(Box::new(layouts), Box::new(function));
@@ -176,16 +177,17 @@ fn node_of_view(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
 impl Tensor {
     /// Sets whether operations on this leaf are recorded.
     pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
-        if !requires_grad && !self.is_leaf()? {
-            return Err(Error::NotLeaf);
+        let op = "requires_grad";
+        if !requires_grad && grad_fn(op, self)?.is_some() {
+            return Err(Error::NotLeaf { op });
         }
         if requires_grad && !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point("requires_grad", self.dtype()));
+            return Err(Error::not_floating_point(op, self.dtype()));
         }
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
-            return Err(Error::Inference { action: "require grad" });
+            return Err(Error::Inference { op, action: "require grad" });
         }
-        if !requires_grad || (!self.requires_grad() && self.is_leaf()?) {
+        if !requires_grad || (!self.requires_grad() && grad_fn(op, self)?.is_none()) {
             self.meta_mut().requires_grad = requires_grad;
         }
         Ok(())
@@ -194,7 +196,7 @@ impl Tensor {
     /// Returns whether the tensor is not the result of a recorded operation. Returns the errors of
     /// [`grad_fn`](Tensor::grad_fn).
     pub fn is_leaf(&self) -> Result<bool> {
-        Ok(self.grad_fn()?.is_none())
+        Ok(grad_fn("is_leaf", self)?.is_none())
     }
 
     /// Returns the node of the operation that produced this tensor, if one was recorded.
@@ -202,6 +204,6 @@ impl Tensor {
     /// For a view whose base was changed in place this creates a new node. It returns an error if the view was
     /// created in a mode that does not record its history.
     pub fn grad_fn(&self) -> Result<Option<Arc<Node>>> {
-        Ok(grad_fn(self)?.map(|grad_fn| grad_fn.node))
+        Ok(grad_fn("grad_fn", self)?.map(|grad_fn| grad_fn.node))
     }
 }

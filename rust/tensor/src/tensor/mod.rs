@@ -110,9 +110,13 @@ impl Tensor {
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
-    pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<Self> {
+    pub(crate) fn build<T: Element>(
+        op: &'static str,
+        shape: &[usize],
+        fill: impl FnOnce(&mut [T]),
+    ) -> Result<Self> {
         check_memory()?;
-        let count = checked_numel(shape, size_of::<T>())?;
+        let count = checked_numel(op, shape, size_of::<T>())?;
         Ok(Tensor::new(Storage::build(count, fill)?, T::DTYPE, Layout::contiguous(shape)))
     }
 
@@ -148,7 +152,7 @@ impl Tensor {
     ) -> Result<Self> {
         let op = "from_storage";
         check_memory()?;
-        checked_numel(shape, dtype.size())?;
+        checked_numel(op, shape, dtype.size())?;
         if shape.len() != strides.len() {
             return Err(err_stride_count(op, shape, strides));
         }
@@ -310,7 +314,7 @@ impl Tensor {
     /// that [`data`](Tensor::data) returns.
     pub fn version(&self) -> Result<u32> {
         if self.is_inference() {
-            return Err(Error::NoVersion);
+            return Err(Error::NoVersion { op: "version" });
         }
         Ok(self.current_version())
     }

@@ -61,6 +61,22 @@ def test_race_has_both_accesses() -> None:
     assert str(race).endswith(f"missing: {race.missing}")
 
 
+def test_advice_names_no_destroyed_stream() -> None:
+    writer, reader, buffer = new_streams()
+    with testing.detect_races() as races:
+        race_once(writer, reader, buffer)
+        accelerator.synchronize()
+        name = str(buffer.device)
+        del writer, reader, buffer
+    destroyed = f"a destroyed or internal stream of {name}"
+    (race,) = races
+    what, _, advice = race.missing.partition(": ")
+    assert what == f"{destroyed} does not wait for {race.first.operation} ({destroyed})"
+    assert advice.startswith(
+        "record an event on its stream after it and let the other stream wait for the event"
+    )
+
+
 def test_races_of_the_same_lines_are_one() -> None:
     writer, reader, buffer = new_streams()
     with testing.detect_races() as races:

@@ -14,6 +14,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(memory_reserved, module)?)?;
     module.add_function(wrap_pyfunction!(max_memory_reserved, module)?)?;
     module.add_function(wrap_pyfunction!(named_statistics, module)?)?;
+    module.add_function(wrap_pyfunction!(nested_statistics, module)?)?;
     module.add_function(wrap_pyfunction!(reset_peak_memory_stats, module)?)?;
     module.add_function(wrap_pyfunction!(reset_accumulated_memory_stats, module)?)?;
     module.add_function(wrap_pyfunction!(largest_free_block, module)?)?;
@@ -99,6 +100,13 @@ fn max_memory_reserved(py: Python<'_>, device_index: Option<&Bound<'_, PyAny>>) 
 #[pyo3(signature = (device))]
 fn named_statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, i64)>> {
     Ok(statistics(py, device, "accelerator.memory.memory_stats")?.named())
+}
+
+/// Return the statistics of `memory_stats_as_nested_dict`, as `named_statistics` does.
+#[pyfunction]
+#[pyo3(signature = (device))]
+fn nested_statistics(py: Python<'_>, device: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, i64)>> {
+    Ok(statistics(py, device, "accelerator.memory.memory_stats_as_nested_dict")?.named())
 }
 
 /// Set every peak of a device's `memory_stats` to the current amount.

@@ -20,6 +20,7 @@ use crate::context::traverse_scope;
 use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::{call, call_with};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::qualified_name::callable_name;
 use crate::tensor::args::extract_tensor;
 use crate::tensor::program::{call_program, tuple_of};
 use crate::{scope_debug, traverse};
@@ -104,6 +105,10 @@ impl PyNodeCreationHook {
     #[getter]
     fn hook<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.hook.0.get(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("node_creation_hook({})", callable_name(&self.hook(py))?))
     }
 
     /// Call the function in the current context until `__exit__`.

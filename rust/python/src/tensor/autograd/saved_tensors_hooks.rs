@@ -23,6 +23,7 @@ use crate::context::{OwningState, traverse_scope};
 use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::call;
 use crate::errors::new_type_error;
+use crate::qualified_name::callable_name;
 use crate::scope_debug;
 use crate::switches;
 use crate::tensor::Tensor;
@@ -190,6 +191,14 @@ impl SavedTensorsHooks {
     #[getter]
     fn unpack_hook<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.initialized()?.functions.unpack.get(py))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let (class, functions) = (slf.get_type().name()?, &slf.get().initialized()?.functions);
+        // Names, because the repr of a method of this object has the repr of this object.
+        let [pack, unpack] =
+            [&functions.pack, &functions.unpack].map(|hook| callable_name(&hook.get(slf.py())));
+        Ok(format!("{class}(pack_hook={}, unpack_hook={})", pack?, unpack?))
     }
 
     /// Use the hooks in the current context until `__exit__`.

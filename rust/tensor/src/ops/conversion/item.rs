@@ -65,12 +65,13 @@ impl Tensor {
     /// # Errors
     /// Fails unless there are exactly as many bytes as the shape needs.
     pub fn from_le_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self> {
-        let needed = checked_numel(shape, dtype.size())?.saturating_mul(dtype.size());
+        let op = "from_le_bytes";
+        let needed = checked_numel(op, shape, dtype.size())?.saturating_mul(dtype.size());
         if needed != bytes.len() {
             let expected = format!("have {needed} bytes for {dtype} elements of shape {}", Tuple(shape));
-            return Err(Error::value("from_le_bytes", "bytes", expected, bytes.len()));
+            return Err(Error::value(op, "bytes", expected, bytes.len()));
         }
-        let elements = Tensor::build(&[bytes.len()], |out: &mut [u8]| {
+        let elements = Tensor::build(op, &[bytes.len()], |out: &mut [u8]| {
             out.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
             order_bytes(out, dtype);
         })?;

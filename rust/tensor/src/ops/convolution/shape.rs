@@ -191,6 +191,6 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
         dilation,
         padding: [padding_rows, padding_columns],
     };
-    checked_numel(&geometry.output_shape(), input.dtype().size())?;
+    checked_numel(OP, &geometry.output_shape(), input.dtype().size())?;
     Ok(geometry)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_FILL_UNINITIALIZED_MEMORY};
-use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, annotate};
+use interlock::dispatch::{Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, annotate};
 
 use crate::error::Sizes;
 use crate::layout::{Layout, checked_numel, err_stride_count};
@@ -94,8 +94,9 @@ fn run_filled(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, KernelEr
 fn run_uninitialized(call: &EmptyCall, _: Numerics, (): &()) -> Result<Tensor, KernelError<Error>> {
     let TensorOptions { dtype, placement } = call.options;
     let Placement::Device(_) = placement else { return Ok(Tensor::zeros(&call.shape, call.options)?) };
-    let bytes = checked_numel(&call.shape, dtype.size())?.saturating_mul(dtype.size());
-    let storage = Storage::new("empty", placement, bytes)?;
+    let op = "empty";
+    let bytes = checked_numel(op, &call.shape, dtype.size())?.saturating_mul(dtype.size());
+    let storage = Storage::new(op, placement, bytes)?;
     Ok(Tensor::new(storage, dtype, Layout::contiguous(&call.shape)))
 }
 
@@ -104,6 +105,16 @@ impl Tensor {
     /// `deterministic_fill_uninitialized_memory` is off.
     pub fn empty(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
         EMPTY.call(&EmptyCall::new(shape, options), None, &())
+    }
+
+    /// Returns the choice of a kernel for [`empty`](Tensor::empty) now, without running it.
+    ///
+    /// # Errors
+    /// Fails as `empty` does for a shape with too many elements.
+    pub fn explain_empty(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Call> {
+        let options = options.into();
+        checked_numel("empty", shape, options.dtype.size())?;
+        Ok(EMPTY.explain(&EmptyCall::new(shape, options)))
     }
 
     /// Returns an [`empty`](Tensor::empty) tensor with these strides. The memory between its elements is part of it.
@@ -116,7 +127,7 @@ impl Tensor {
         if shape.len() != strides.len() {
             return Err(err_stride_count(op, shape, strides));
         }
-        checked_numel(shape, options.dtype.size())?;
+        checked_numel(op, shape, options.dtype.size())?;
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset: 0 };
         let count = layout.required_len().unwrap_or(usize::MAX);
         Ok(Tensor::empty(&[count], options).map_err(|error| error.during(op))?.alias(layout))

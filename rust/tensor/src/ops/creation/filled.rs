@@ -17,7 +17,9 @@ impl Tensor {
         shape: &[usize],
     ) -> Result<Self> {
         check_count(shape, T::DTYPE, values.len())?;
-        Tensor::build(shape, |out: &mut [T]| out.iter_mut().zip(values).for_each(|(out, value)| *out = value))
+        Tensor::build("from_values", shape, |out: &mut [T]| {
+            out.iter_mut().zip(values).for_each(|(out, value)| *out = value)
+        })
     }
 
     /// Returns a tensor of zeros.
@@ -131,7 +133,7 @@ impl Tensor {
 
 /// Returns an error unless a shape has as many elements as there are values.
 pub(crate) fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result<()> {
-    if checked_numel(shape, dtype.size())? == given {
+    if checked_numel("from_values", shape, dtype.size())? == given {
         return Ok(());
     }
     let expected = format!("be as many as the elements of shape {}", Tuple(shape));

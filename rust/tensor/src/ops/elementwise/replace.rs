@@ -121,7 +121,7 @@ impl Tensor {
     /// Returns a copy with the history of this tensor, which an operation may save before this tensor is changed.
     fn with_old_elements(&self) -> Result<Tensor> {
         let old = self.detach().contiguous_copy()?;
-        old.meta_mut().grad_fn = grad_fn(self)?;
+        old.meta_mut().grad_fn = grad_fn("grad_fn", self)?;
         Ok(old)
     }
 

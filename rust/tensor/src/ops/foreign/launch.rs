@@ -44,9 +44,8 @@ impl ForeignLaunch<'_> {
     }
 
     fn allocate(&self, shape: &[usize]) -> Result<Tensor> {
-        let size = self.dtype.size();
-        let storage =
-            Storage::new(self.op, self.placement, checked_numel(shape, size)?.saturating_mul(size))?;
+        let (op, size) = (self.op, self.dtype.size());
+        let storage = Storage::new(op, self.placement, checked_numel(op, shape, size)?.saturating_mul(size))?;
         Ok(Tensor::new(storage, self.dtype, Layout::contiguous(shape)))
     }
 

@@ -10,7 +10,7 @@ use crate::ops::elementwise::operand::check_same_dtype;
 use crate::{DType, Error, Result, Scalar, Tensor};
 
 pub(crate) const OP: &str = "index";
-const SET_OP: &str = "__setitem__";
+const SET_OP: &str = "set_index";
 
 /// One item of an index expression, as ATen's `TensorIndex`.
 #[derive(Clone, Debug)]
@@ -54,14 +54,14 @@ struct AdvancedIndex {
 impl Tensor {
     /// Returns the indexed part: a view, or a copy if `indices` contain a tensor.
     pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
-        let at = self.resolve(indices)?;
+        let at = self.resolve(OP, indices)?;
         if at.indices.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.indices) }
     }
 
     /// Assigns `value`, which is broadcast, to the indexed part. If `indices` contain a tensor the types must be
     /// equal, except for a single element that is assigned through a mask.
     pub fn set_index(&self, indices: &[Index], value: &Tensor) -> Result<()> {
-        let at = self.resolve(indices)?;
+        let at = self.resolve(SET_OP, indices)?;
         if at.indices.is_empty() {
             let value = squeeze_leading_ones(value, at.view.ndim())?;
             return at.view.copy_(&value).map(drop).map_err(err_assignment);
@@ -93,7 +93,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let op = name_of(to, ["index_put", "index_put_"]);
         check_same_dtype(op, self, values)?;
-        let at = self.resolve(indices)?;
+        let at = self.resolve(op, indices)?;
         if !at.indices.is_empty() && std::ptr::eq(self.target_of(&at), self) {
             return self.index_put_at(to, op, at.dim, &at.indices, values, accumulate);
         }
@@ -116,8 +116,9 @@ impl Tensor {
     /// # Errors
     /// Fails as `index_put` does for shapes, types and devices that do not fit.
     pub fn explain_index_put(&self, indices: &[Index], values: &Tensor, accumulate: bool) -> Result<Call> {
-        check_same_dtype("index_put", self, values)?;
-        let at = self.resolve(indices)?;
+        let op = "index_put";
+        check_same_dtype(op, self, values)?;
+        let at = self.resolve(op, indices)?;
         at.view.explain_index_put_at(at.dim, &at.indices, values, accumulate)
     }
 
@@ -127,7 +128,7 @@ impl Tensor {
         if at.view.layout() == self.layout() { self } else { &at.view }
     }
 
-    fn resolve(&self, indices: &[Index]) -> Result<AdvancedIndex> {
+    fn resolve(&self, op: &'static str, indices: &[Index]) -> Result<AdvancedIndex> {
         let named = |index: &Index| match index {
             Index::Integer(_) | Index::Slice { .. } | Index::Range { .. } => 1,
             Index::NewAxis | Index::Ellipsis => 0,
@@ -139,23 +140,23 @@ impl Tensor {
                 && index.is_on_device()
                 && index.device() != self.device()
             {
-                return Err(Error::Devices { op: OP, left: self.device(), right: index.device() });
+                return Err(Error::Devices { op, left: self.device(), right: index.device() });
             }
         }
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
-            0 => Error::NoDimensions,
+            0 => Error::NoDimensions { op },
             ndim => Error::Indexing {
-                op: "",
+                op,
                 message: format!(
-                    "an index must have at most {ndim} items for {ndim} dimensions, got {count}"
+                    "the index must have at most {ndim} items for {ndim} dimensions, got {count}"
                 ),
             },
         })?;
         let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
         if ellipses > 1 {
-            let message = format!("an index must contain ... at most once, got it {ellipses} times");
-            return Err(Error::Indexing { op: "", message });
+            let message = format!("the index must contain ... at most once, got it {ellipses} times");
+            return Err(Error::Indexing { op, message });
         }
         let mut view = self.clone();
         let mut dim = 0usize;
@@ -168,7 +169,7 @@ impl Tensor {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
             match index {
                 Index::Integer(position) => {
-                    wrap_index(*position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
+                    wrap_index(op, *position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
                     view = view.select(at, *position)?;
                 }
                 // As in PyTorch a whole dimension needs no view.
@@ -185,8 +186,8 @@ impl Tensor {
                 &Index::Range { first, last, step } => {
                     // Before the positions are listed: the range may be long.
                     let size = view.shape().get(dim).copied().unwrap_or(0);
-                    wrap_index(first, source_dim, size)?;
-                    wrap_index(last, source_dim, size)?;
+                    wrap_index(op, first, source_dim, size)?;
+                    wrap_index(op, last, source_dim, size)?;
                     let (end, step) = (Scalar::Int(last + step.signum()), Scalar::Int(step));
                     indexed.push((Tensor::arange(Scalar::Int(first), end, step, DType::Int64)?, source_dim));
                     dims.push(dim);
@@ -204,7 +205,7 @@ impl Tensor {
                 }
                 Index::Tensor(tensor) => {
                     let sizes = view.shape().get(dim..).unwrap_or_default();
-                    let found = to_indices(tensor, sizes)?;
+                    let found = to_indices(op, tensor, sizes)?;
                     dims.extend((dim..).take(found.len()));
                     dim += found.len();
                     indexed.extend(found.into_iter().zip(source_dim..));
@@ -238,10 +239,7 @@ fn err_assignment(error: Error) -> Error {
         Error::Shape { expected, given, .. } => {
             Error::Shape { op: SET_OP, argument: "value", expected, given }
         }
-        Error::Overlap { .. } => Error::Overlap { op: SET_OP },
-        Error::LeafInPlace { view, .. } => Error::LeafInPlace { op: SET_OP, view },
-        Error::Devices { left, right, .. } => Error::Devices { op: SET_OP, left, right },
-        other => other,
+        other => other.during(SET_OP),
     }
 }
 
@@ -255,16 +253,16 @@ pub(crate) fn squeeze_leading_ones(value: &Tensor, ndim: usize) -> Result<Tensor
 }
 
 /// Converts an index tensor to one int64 tensor for each dimension that it indexes, of these sizes.
-fn to_indices(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
+fn to_indices(op: &'static str, tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
     match tensor.dtype() {
         DType::Int64 | DType::Int32 => Ok(vec![tensor.detach().cast(DType::Int64)?]),
         DType::Bool => {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
             if own != tensor.shape() {
                 return Err(Error::Indexing {
-                    op: "",
+                    op,
                     message: format!(
-                        "a mask in an index must be of shape {}, as the dimensions that it indexes, got shape {}",
+                        "a mask in the index must be of shape {}, as the dimensions that it indexes, got shape {}",
                         Tuple(own),
                         Tuple(tensor.shape())
                     ),
@@ -273,8 +271,8 @@ fn to_indices(tensor: &Tensor, sizes: &[usize]) -> Result<Vec<Tensor>> {
             nonzero_coordinates(tensor)
         }
         given => Err(Error::Indexing {
-            op: "",
-            message: format!("tensors in an index must be int64, int32 or bool, got {given}"),
+            op,
+            message: format!("each tensor of the index must be int64, int32 or bool, got {given}"),
         }),
     }
 }
@@ -330,7 +328,7 @@ mod tests {
     fn index_rejects_invalid_indices() {
         let x = numbers();
         let indexing = |indices: &[Index]| x.index(indices).unwrap_err();
-        assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::Index { index: 2, dim: 0, size: 2 }));
+        assert!(matches!(indexing(&[rows(&[2], &[1])]), Error::Index { op: OP, index: 2, dim: 0, size: 2 }));
         assert!(matches!(indexing(&[ALL, ALL, ALL]), Error::Indexing { .. }));
         assert!(matches!(indexing(&[Index::Ellipsis, Index::Ellipsis]), Error::Indexing { .. }));
         assert!(matches!(indexing(&[rows(&[0, 1], &[2]), rows(&[0, 1, 2], &[3])]), Error::Indexing { .. }));

@@ -18,7 +18,7 @@ pub(crate) fn nonzero_coordinates(tensor: &Tensor) -> Result<Vec<Tensor>> {
     let coordinates = tensor.shape().iter().zip(strides).map(|(&size, stride)| {
         let coordinate =
             |position: &usize| i64::try_from(position / stride.max(1) % size.max(1)).unwrap_or(0);
-        Tensor::build(&[linear.len()], |out: &mut [i64]| {
+        Tensor::build("nonzero", &[linear.len()], |out: &mut [i64]| {
             out.iter_mut().zip(&linear).for_each(|(out, position)| *out = coordinate(position));
         })
     });

@@ -82,7 +82,8 @@ impl IndexRule {
 
     /// The rule of an index expression.
     pub fn expression(op: &'static str) -> Self {
-        let error = |bounds: IndexBounds, index| Error::Index { index, dim: bounds.dim, size: bounds.size };
+        let error =
+            |IndexBounds { op, dim, size, .. }: IndexBounds, index| Error::Index { op, index, dim, size };
         IndexRule { op, argument: INDEX, wraps: true, narrow: true, skipped: None, error }
     }
 
@@ -135,9 +136,9 @@ pub(crate) fn broadcast_indices(op: &'static str, indices: &[(Tensor, usize)]) -
     let wide = indices.iter().try_fold(Vec::new(), |wide, (index, _)| broadcast(op, &wide, index.shape()));
     wide.map_err(|error| match error {
         Error::Broadcast { left, right, .. } => Error::Indexing {
-            op: "",
+            op,
             message: format!(
-                "tensors in an index must be broadcastable, got shapes {} and {}",
+                "the tensors of the index must be broadcastable, got shapes {} and {}",
                 Tuple(&left),
                 Tuple(&right)
             ),
@@ -196,7 +197,7 @@ impl Positions {
             Some(index) => on_placement(op, index, source.placement())?,
             None => Tensor::zeros(&wide, (DType::Int64, source.placement()))?,
         };
-        Self::checked(source.dtype(), shape, index, Kind::Rows { first, count: indices.len() })
+        Self::checked(op, source.dtype(), shape, index, Kind::Rows { first, count: indices.len() })
     }
 
     /// Checks an index of one dimension of `source`, which replaces this dimension.
@@ -210,7 +211,13 @@ impl Positions {
             index.shape(),
             rule.bounds(dim, size),
         )?;
-        Self::checked(source.dtype(), shape, index, Kind::Rows { first: dim, count: 1.min(shape.len()) })
+        Self::checked(
+            rule.op,
+            source.dtype(),
+            shape,
+            index,
+            Kind::Rows { first: dim, count: 1.min(shape.len()) },
+        )
     }
 
     /// Checks an index that counts over all elements of `source` in row-major order.
@@ -219,7 +226,7 @@ impl Positions {
         let shape = source.shape();
         let bounds = rule.bounds(0, shape.iter().product());
         let index = gather_scatter::check_index(&rule.int64_index(index)?, None, index.shape(), bounds)?;
-        Self::checked(source.dtype(), shape, index, Kind::Rows { first: 0, count: shape.len() })
+        Self::checked(rule.op, source.dtype(), shape, index, Kind::Rows { first: 0, count: shape.len() })
     }
 
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
@@ -243,14 +250,14 @@ impl Positions {
                 rule.bounds(dim, size),
             )?
         };
-        Self::checked(source.dtype(), shape, index, Kind::Elements { dim })
+        Self::checked(rule.op, source.dtype(), shape, index, Kind::Elements { dim })
     }
 
     /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are
     /// on the CPU.
     pub fn from_rows(op: &'static str, source: &Tensor, rows: &Tensor, count: usize) -> Result<Arc<Self>> {
         let index = on_placement(op, rows.clone(), source.placement())?;
-        Self::checked(source.dtype(), source.shape(), index, Kind::Rows { first: 0, count })
+        Self::checked(op, source.dtype(), source.shape(), index, Kind::Rows { first: 0, count })
     }
 
     /// Returns the same positions in a tensor of another shape, with the same sizes of the indexed dimensions.
@@ -278,9 +285,15 @@ impl Positions {
     }
 
     /// Returns positions in a tensor of a type and the shape whose sizes bounded the index.
-    fn checked(dtype: DType, shape: &[usize], index: Tensor, kind: Kind) -> Result<Arc<Self>> {
+    fn checked(
+        op: &'static str,
+        dtype: DType,
+        shape: &[usize],
+        index: Tensor,
+        kind: Kind,
+    ) -> Result<Arc<Self>> {
         let positions = Positions { index, kind, source: shape.to_vec() };
-        checked_numel(&positions.shape(), dtype.size())?;
+        checked_numel(op, &positions.shape(), dtype.size())?;
         Ok(Arc::new(positions))
     }
 

@@ -147,6 +147,9 @@ impl Operation for Matmul {
 /// The least number of multiplications that are worth the call of a library.
 const LIBRARY_WORK: usize = 1 << 19;
 
+/// The kernel of this crate, the last one.
+pub(super) const NATIVE: &str = "native";
+
 /// The kernels of matrix products: models of cuBLAS and cuBLASLt on devices; on the CPU a model of oneDNN, and oneDNN and
 /// MKL where they are found; and the runtime's own.
 ///
@@ -192,7 +195,7 @@ pub static MATMUL: Op<Matmul> = Op::new(&[
         .node(Node::MkldnnMatmul)
         .condition(can_use_onednn),
     Kernel::<Matmul>::new("mkl", run_mkl).condition(can_use_mkl),
-    Kernel::<Matmul>::new("native", run),
+    Kernel::<Matmul>::new(NATIVE, run),
 ])
 .order(Order::new(&CUDA_BLAS_LIBRARY, preferred_library));
 
@@ -395,8 +398,13 @@ fn multiply(a: &Tensor, b: &Tensor, batch: MatrixBatch, shape: &[usize]) -> Resu
         DType::Float64 => products::matmul::<f64>(shape, a, b, batch),
         DType::Int64 => products::matmul::<i64>(shape, a, b, batch),
         // Halves and narrow integers were converted.
-        _ => Err(Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them")),
+        _ => Err(err_bools()),
     }
+}
+
+/// Returns the error of a product of bools.
+pub(super) fn err_bools() -> Error {
+    Error::not_numeric(Matmul::NAME, "both operands", "; long() converts them")
 }
 
 /// Returns a matrix with the sizes and strides of the last two dimensions, and the strides of the others, which are 0

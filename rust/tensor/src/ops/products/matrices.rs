@@ -3,7 +3,7 @@
 use interlock::backends::Node;
 use interlock::dispatch::{Call, Composite, Numerics};
 
-use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
+use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall, NATIVE, err_bools};
 use crate::error::Tuple;
 use crate::layout::broadcast;
 use crate::ops::elementwise::arithmetic::{add_products, scale_by_alpha};
@@ -150,7 +150,12 @@ impl Tensor {
         let Prepared { a, b, .. } = self.prepare_matmul(other)?;
         check_same_dtype(OP, &a, &b)?;
         check_device(OP, &a, &b)?;
-        Ok(MATMUL.explain(&MatmulCall::new(&a, &b)))
+        let call = MATMUL.explain(&MatmulCall::new(&a, &b));
+        // A kernel that a program has registered may multiply bools.
+        if a.dtype() == DType::Bool && call.kernel() == Some(NATIVE) {
+            return Err(err_bools());
+        }
+        Ok(call)
     }
 
     fn prepare_matmul(&self, other: &Tensor) -> Result<Prepared> {

@@ -43,15 +43,16 @@ pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &L
 impl Tensor {
     /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
     pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
+        let op = "as_strided";
         if shape.len() != strides.len() {
-            return Err(err_stride_count("as_strided", shape, strides));
+            return Err(err_stride_count(op, shape, strides));
         }
-        crate::layout::checked_numel(shape, self.dtype().size())?;
+        crate::layout::checked_numel(op, shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {
             let expected =
                 format!("be at least {}, that of the tensor, which requires grad", self.storage_offset());
-            return Err(Error::value("as_strided", "storage_offset", expected, offset));
+            return Err(Error::value(op, "storage_offset", expected, offset));
         }
         as_strided(self, Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset })
     }

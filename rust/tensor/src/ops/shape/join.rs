@@ -80,7 +80,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
             right: other.shape().to_vec(),
         });
     }
-    checked_ndim(first.ndim() + 1)?;
+    checked_ndim(op, first.ndim() + 1)?;
     let at = wrap_dim(op, dim, first.ndim() + 1)?;
     let dim = i64::try_from(at).unwrap_or(0);
     let mut shape = first.shape().to_vec();

@@ -305,10 +305,10 @@ mod tests {
             (parts[1].output_nr(), parts[1].grad_fn().unwrap().unwrap().name()),
             (Ok(1), "SplitBackward0")
         );
-        assert!(matches!(parts[0].mul_(2.0), Err(Error::ViewOfSeveral)));
-        assert!(matches!(parts[0].select(0, 0).unwrap().mul_(2.0), Err(Error::ViewOfSeveral)));
+        assert!(matches!(parts[0].mul_(2.0), Err(Error::ViewOfSeveral { .. })));
+        assert!(matches!(parts[0].select(0, 0).unwrap().mul_(2.0), Err(Error::ViewOfSeveral { .. })));
         y.mul_(2.0).unwrap();
-        assert!(matches!(parts[0].grad_fn(), Err(Error::ViewOfSeveral)));
+        assert!(matches!(parts[0].grad_fn(), Err(Error::ViewOfSeveral { .. })));
         let part = x.mul(1.0).unwrap().tensor_split(2, 0).unwrap().swap_remove(0);
         assert!(part.mul_(2.0).is_ok());
     }
@@ -324,11 +324,11 @@ mod tests {
         x.set_requires_grad(true).unwrap();
         let row = x.rows().unwrap().get(1).unwrap().unwrap();
         assert_eq!((row.output_nr(), row.grad_fn().unwrap().unwrap().name()), (Ok(1), "UnbindBackward0"));
-        assert!(matches!(row.mul_(2.0), Err(Error::ViewOfSeveral)));
+        assert!(matches!(row.mul_(2.0), Err(Error::ViewOfSeveral { .. })));
         // A row that was requested before the tensor required grad.
         assert!(matches!(
             rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
-            Err(Error::ViewOfSeveral)
+            Err(Error::ViewOfSeveral { .. })
         ));
     }
 

@@ -18,14 +18,14 @@ struct Repetition {
 }
 
 impl Repetition {
-    fn new(source: &Tensor, repeats: &[usize]) -> Result<Self> {
+    fn new(op: &'static str, source: &Tensor, repeats: &[usize]) -> Result<Self> {
         let missing = repeats.len().saturating_sub(source.ndim());
         let dims = std::iter::repeat_n((1, 0), missing).chain(sizes_and_strides(source.layout()));
         let (mut shape, mut interleaved, mut strides) = (Vec::new(), Vec::new(), Vec::new());
         let mut repeated = Vec::new();
         for ((size, stride), &count) in dims.zip(repeats) {
             let total = size.checked_mul(count);
-            shape.push(total.ok_or_else(|| Error::TooLarge { op: "", shape: vec![size, count] })?);
+            shape.push(total.ok_or_else(|| Error::TooLarge { op, shape: vec![size, count] })?);
             if count != 1 {
                 repeated.extend(i64::try_from(interleaved.len()));
                 interleaved.push(count);
@@ -36,7 +36,7 @@ impl Repetition {
                 strides.push(stride);
             }
         }
-        checked_numel(&shape, source.dtype().size())?;
+        checked_numel(op, &shape, source.dtype().size())?;
         Ok(Repetition { shape, interleaved, strides, repeated })
     }
 }
@@ -57,14 +57,14 @@ impl Tensor {
 
     fn repeat_in(&self, op: &'static str, repeats: &[i64]) -> Result<Tensor> {
         let argument = if op == "tile" { "dims" } else { "repeats" };
-        checked_ndim(repeats.len())?;
+        checked_ndim(op, repeats.len())?;
         if repeats.len() < self.ndim() {
             let expected = format!("have a number for each of {} dimensions", self.ndim());
             return Err(Error::value(op, argument, expected, Tuple(repeats)));
         }
         let counts: Option<Vec<usize>> = repeats.iter().map(|&count| usize::try_from(count).ok()).collect();
         let counts = counts.ok_or_else(|| Error::value(op, argument, "not be negative", Tuple(repeats)))?;
-        let Repetition { shape, interleaved, strides, repeated } = Repetition::new(self, &counts)?;
+        let Repetition { shape, interleaved, strides, repeated } = Repetition::new(op, self, &counts)?;
         let out = if shape.contains(&0) {
             Tensor::zeros(&shape, self.options())?
         } else {

@@ -85,7 +85,7 @@ impl Tensor {
     fn grow_storage(&self, op: &'static str, layout: &Layout) -> Result<()> {
         check_memory()?;
         let size = self.dtype().size();
-        checked_numel(&layout.shape, size)?;
+        checked_numel(op, &layout.shape, size)?;
         let needed = layout.required_len().and_then(|count| count.checked_mul(size));
         let needed = needed.ok_or_else(|| Error::TooLarge { op, shape: layout.shape.clone() })?;
         self.storage_handle().grow(op, needed)

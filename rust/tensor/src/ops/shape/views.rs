@@ -141,8 +141,9 @@ impl Tensor {
 
     /// Returns a view with a new dimension of size 1 at `dim` (from `-ndim - 1` to `ndim`).
     pub fn unsqueeze(&self, dim: i64) -> Result<Tensor> {
-        checked_ndim(self.ndim() + 1)?;
-        let at = wrap_dim("unsqueeze", dim, self.ndim() + 1)?;
+        let op = "unsqueeze";
+        checked_ndim(op, self.ndim() + 1)?;
+        let at = wrap_dim(op, dim, self.ndim() + 1)?;
         let mut dims = sizes_and_strides(self.layout());
         let stride = dims.get(at).map_or(1, |&(size, stride)| stride.saturating_mul(size));
         dims.insert(at, (1, stride));
@@ -163,10 +164,11 @@ impl Tensor {
     /// Returns a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged; new
     /// dimensions come first.
     pub fn expand(&self, sizes: &[i64]) -> Result<Tensor> {
-        checked_ndim(sizes.len())?;
+        let op = "expand";
+        checked_ndim(op, sizes.len())?;
         let err_shape = || {
             let expected = format!("keep the sizes of shape {} except where they are 1", Tuple(self.shape()));
-            Error::sizes("expand", "size", expected, sizes)
+            Error::sizes(op, "size", expected, sizes)
         };
         let new = sizes.len().checked_sub(self.ndim()).ok_or_else(err_shape)?;
         let own: Vec<_> = std::iter::repeat_n(None, new)
@@ -187,7 +189,7 @@ impl Tensor {
         let mut dims = dims.collect::<Result<Vec<_>>>()?;
         dims.reverse();
         let layout = layout(self.storage_offset(), dims);
-        crate::layout::checked_numel(&layout.shape, self.dtype().size())?;
+        crate::layout::checked_numel(op, &layout.shape, self.dtype().size())?;
         let before = self.shape().to_vec();
         view(self, "ExpandBackward0", layout, move |gradient| {
             crate::ops::reduction::sums::sum_to(gradient, &before)
@@ -196,10 +198,11 @@ impl Tensor {
 
     /// Returns a view at one index of a dimension, without that dimension.
     pub fn select(&self, dim: i64, index: i64) -> Result<Tensor> {
-        let at = wrap_dim("select", dim, self.ndim())?;
+        let op = "select";
+        let at = wrap_dim(op, dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let &(size, stride) = dims.get(at).ok_or(Error::NoDimensions)?;
-        let position = wrap_index(index, at, size)?;
+        let &(size, stride) = dims.get(at).ok_or(Error::NoDimensions { op })?;
+        let position = wrap_index(op, index, at, size)?;
         dims.remove(at);
         let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
         let before = self.shape().to_vec();
@@ -316,7 +319,7 @@ mod tests {
     #[test]
     fn views_reject_invalid_dimensions_and_indices() {
         let x = numbers();
-        assert!(matches!(x.select(0, 2), Err(Error::Index { index: 2, dim: 0, size: 2 })));
+        assert!(matches!(x.select(0, 2), Err(Error::Index { op: "select", index: 2, dim: 0, size: 2 })));
         assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
         assert!(x.select(0, i64::MIN).is_err() && x.transpose(0, i64::MIN).is_err());
         assert!(x.slice(0, None, None, 0).is_err() && x.slice(0, None, None, -1).is_err());

@@ -1,8 +1,10 @@
 //! Tensors of one number, and tensors that are not initialized.
 
-use interlock_tensor::{DType, EMPTY, EmptyCall, NewElements, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{DType, NewElements, Scalar, Tensor as CoreTensor};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::errors::IntoPyResult;
 use crate::tensor::Tensor;
 use crate::tensor::formats::RowMajor;
 use crate::tensor::operation::{NewTensor, Sizes, tensor_op};
@@ -77,8 +79,12 @@ fn ones(
     function,
     attached,
     explain = {
+        if options.out.is_some() {
+            return Err(PyTypeError::new_err(format!("{op}() got an unexpected keyword argument 'out'")));
+        }
         let options = options.on_default_device(py, op, DType::DEFAULT_FLOAT)?;
-        Ok(EMPTY.explain(&EmptyCall::new(size, options)))
+        let choice = CoreTensor::explain_empty(size, options);
+        choice.map_err(|error| error.during(op)).into_py_result(py)
     },
     example = "2, 3"
 )]

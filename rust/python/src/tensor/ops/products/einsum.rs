@@ -3,6 +3,7 @@
 use interlock::accelerator::Error as AcceleratorError;
 use interlock::dispatch::{KernelError, Reason};
 use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
+use pyo3::exceptions::PyTypeError;
 use pyo3::inventory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
@@ -111,13 +112,13 @@ inventory::submit! {
     }
 }
 
-/// Written by hand, because `einsum` itself is no `tensor_op`: labels may follow each operand.
+/// Written by hand, because `einsum` itself is no `tensor_op`: labels may follow each operand. No argument has a name.
 static EXPLANATION: Signature = Signature {
-    texts: "explain: einsum\0\x08equation\0\0",
+    texts: "explain: einsum\0\0\0",
     function_length: "explain: einsum".len() as u8,
-    names_length: "\x08equation".len() as u8,
-    positional: 1,
-    required: 1,
+    names_length: 0,
+    positional: 0,
+    required: 0,
     is_variadic: true,
     is_method: false,
 };
@@ -125,7 +126,11 @@ static EXPLANATION: Signature = Signature {
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
 fn explain<'py>(call: &Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     let (py, op) = (call.py(), call.op());
-    let (equation, tensors) = extract(op, call.object()?, &PyTuple::new(py, call.separate())?)?;
+    let Some((equation, operands)) = call.separate().split_first() else {
+        let message = format!("{op}() missing 1 required positional argument: 'equation'");
+        return Err(PyTypeError::new_err(message));
+    };
+    let (equation, tensors) = extract(op, equation, &PyTuple::new(py, operands)?)?;
     let explained = interlock_tensor::explain_einsum(&equation, &tensors, Some(&OptEinsum));
     converted(py, explained.map_err(|error| error.during(op)))
 }

@@ -255,7 +255,7 @@ fn attend(
         (query.attention_in(&key, &value, &options, Some(NAME))?, None)
     };
     let joined = heads.transpose(1, 2)?;
-    let [batch, length, count, size] = *joined.shape() else { return Err(Error::NoDimensions) };
+    let [batch, length, count, size] = *joined.shape() else { return Err(Error::NoDimensions { op: NAME }) };
     let joined = joined.reshaped(&[batch, length, count * size])?;
     let out = joined.linear_in(NAME, args.out_proj_weight, args.out_proj_bias)?;
     let averaged = |weights: Tensor| match args.average_attn_weights {
