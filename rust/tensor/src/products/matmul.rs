@@ -12,6 +12,7 @@ use crate::iterate::{
     ChunkedKernel, Plan, TensorPart, check_count, launch_chunked, on_device_of, parallel, result_placement,
     threads_on,
 };
+use crate::loops::real::Real;
 use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Error, Result, Tensor};
 
@@ -175,6 +176,22 @@ fn read_caches() {
     }
 }
 
+/// The number of multiplications of the largest product that [`add_small`] computes: for more gemm is as fast.
+const SMALL: usize = 128;
+
+/// Adds a product in ascending order. gemm packs matrices and chooses a microkernel first, which for small ones takes several
+/// times as long as the product.
+fn add_small<T: Real>(out: &mut [T], step: usize, (a, left): (&[T], Matrix), (b, right): (&[T], Matrix)) {
+    for (row, out) in out.chunks_mut(step.max(1)).take(left.rows).enumerate() {
+        for k in 0..left.columns {
+            let factor = left.element(a, row, k);
+            for (column, sum) in out.iter_mut().take(right.columns).enumerate() {
+                *sum = *sum + factor * right.element(b, k, column);
+            }
+        }
+    }
+}
+
 macro_rules! matmul_with_gemm {
     ($($float:ident),*) => {
         $(impl MatmulElement for $float {
@@ -203,6 +220,10 @@ macro_rules! matmul_with_gemm {
                 let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
                 // If the depth is 0 the product is zero, which is the initial content of `out`.
                 if !fits || right.rows != depth || step < columns {
+                    return Ok(());
+                }
+                if rows * columns * depth <= SMALL {
+                    add_small(out, step, (a, left), (b, right));
                     return Ok(());
                 }
                 read_caches();
