@@ -183,11 +183,12 @@ const SMALL: usize = 128;
 /// times as long as the product.
 fn add_small<T: Real>(out: &mut [T], step: usize, (a, left): (&[T], Matrix), (b, right): (&[T], Matrix)) {
     for (row, out) in out.chunks_mut(step.max(1)).take(left.rows).enumerate() {
-        for k in 0..left.columns {
-            let factor = left.element(a, row, k);
-            for (column, sum) in out.iter_mut().take(right.columns).enumerate() {
-                *sum = *sum + factor * right.element(b, k, column);
-            }
+        for (column, sum) in out.iter_mut().take(right.columns).enumerate() {
+            let first = left.start + row * left.row_stride;
+            let second = right.start + column * right.column_stride;
+            let products = (0..left.columns)
+                .map(|k| item(a, first + k * left.column_stride) * item(b, second + k * right.row_stride));
+            *sum = products.fold(*sum, |sum, product| sum + product);
         }
     }
 }
@@ -518,6 +519,21 @@ mod tests {
         let expected: Vec<i64> = (0..batch * rows * columns).map(element).collect();
         for threads in [1, 2, 3, 8] {
             assert!(product(threads, batch, [rows, depth, columns], &a, &b) == expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn small_products_are_those_of_integers() {
+        let batch = 3;
+        for [rows, depth, columns] in [[1, 1, 1], [4, 4, 4], [3, 1, 7], [2, 64, 1], [5, 5, 5], [5, 5, 6]] {
+            let numbers =
+                |count: usize| -> Vec<i64> { (0..count as i64).map(|at| at * at % 11 - 5).collect() };
+            let (a, b) = (numbers(batch * rows * depth), numbers(batch * depth * columns));
+            let expected = product(1, batch, [rows, depth, columns], &a, &b);
+            let floats =
+                |numbers: &[i64]| -> Vec<f32> { numbers.iter().map(|number| *number as f32).collect() };
+            let found = product(1, batch, [rows, depth, columns], &floats(&a), &floats(&b));
+            assert_eq!(found, floats(&expected), "{rows} {depth} {columns}");
         }
     }
 

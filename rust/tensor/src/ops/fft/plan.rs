@@ -80,16 +80,12 @@ impl Native {
         let is_halved = is_real && length.is_multiple_of(2);
         let points = if is_halved { length / 2 } else { length };
         let root = |index: usize| {
-            let root: Complex<f64> = match 4 * index {
-                0 => Complex::ONE,
-                index if index == length => -Complex::I,
-                index if index == 2 * length => -Complex::ONE,
-                _ => Complex::from_polar(1.0, -TAU * (index as f64 / length as f64)),
-            };
+            let angle = -TAU * (index as f64 / length as f64);
+            let root = if 4 * index == length { -Complex::I } else { Complex::from_polar(1.0, angle) };
             let root = Complex::new(root.im, -root.re);
             if direction == FftDirection::Forward { root } else { root.conj() }
         };
-        let roots = if is_halved { (0..=points).map(root).collect() } else { Vec::new() };
+        let roots = if is_halved { (0..points).map(root).collect() } else { Vec::new() };
         Ok(Native { length, is_real, fft: planned(points, direction), roots })
     }
 }
@@ -108,7 +104,7 @@ impl Plan {
     /// Returns the factors between the spectrum of a real signal of even length and the spectrum of half the length: that of
     /// the signal whose numbers are pairs of the real ones. Without any, the plan transforms signals of the whole length.
     ///
-    /// The factors are `-i * exp(-2 pi i k / length)` for each frequency `k` of half a spectrum, or their conjugates for the
+    /// The factors are `-i * exp(-2 pi i k / length)` for each number `k` of the signal of pairs, or their conjugates for the
     /// inverse (Press et al., Numerical Recipes, "FFT of Single Real Function").
     pub fn roots(&self) -> &[Complex<f64>] {
         match self {

@@ -102,15 +102,13 @@ impl Transform {
                 }
             }
             Transform::HalfToReal { mirrored } => {
-                let last = signal.len();
-                let number = |(frequency, pair): (usize, &[T; 2])| {
-                    let number = complex(pair);
-                    if frequency % last == 0 { number.re.into() } else { number * mirrored }
-                };
-                let (numbers, mirrors) = (pairs.iter().enumerate(), pairs.iter().enumerate().rev());
-                let both = numbers.map(number).zip(mirrors.map(|mirror| number(mirror).conj()));
-                for ((to, root), (number, mirror)) in signal.iter_mut().zip(roots).zip(both) {
-                    *to = number + mirror + root * (number - mirror);
+                let ([zero, pairs @ .., last], [to_zero, signal @ ..]) = (pairs, signal) else { return };
+                let (zero, last) = (complex(zero).re, complex(last).re);
+                *to_zero = Complex::new(zero + last, zero - last);
+                let both = pairs.iter().zip(pairs.iter().rev()).zip(roots.iter().skip(1));
+                for (to, ((pair, mirror), root)) in signal.iter_mut().zip(both) {
+                    let (number, mirror) = (complex(pair), complex(mirror).conj());
+                    *to = (number + mirror + root * (number - mirror)) * mirrored;
                 }
             }
             Transform::Complex(_) | Transform::RealToHalf { .. } => {
@@ -133,12 +131,13 @@ impl Transform {
         if let Transform::RealToHalf { mirrored } = self
             && !roots.is_empty()
         {
-            let numbers = signal.iter().chain(signal.first());
-            let both = numbers.clone().zip(numbers.rev()).zip(roots).enumerate();
-            for (to, (frequency, ((number, mirror), root))) in pairs.iter_mut().zip(both) {
-                let factor = if frequency % length == 0 { 0.5 } else { 0.5 * mirrored };
+            let ([zero, signal @ ..], [to_zero, pairs @ .., to_last]) = (signal, pairs) else { return };
+            write((to_zero, ((zero.re + zero.im) * scale).into()));
+            write((to_last, ((zero.re - zero.im) * scale).into()));
+            let both = signal.iter().zip(signal.iter().rev()).zip(roots.iter().skip(1));
+            for (to, ((number, mirror), root)) in pairs.iter_mut().zip(both) {
                 let mirror = mirror.conj();
-                write((to, (number + mirror + root * (number - mirror)) * (factor * scale)));
+                write((to, (number + mirror + root * (number - mirror)) * (0.5 * mirrored * scale)));
             }
             return;
         }
