@@ -34,7 +34,7 @@ pub(crate) fn is_moderate<T: Real>(element: T) -> bool {
     !(is_large | is_small)
 }
 
-/// The exponents of elements near 1, from `-NEAR` on, are fewer than `2 * NEAR`, a power of two: all these elements are moderate.
+/// Elements near 1 have exponents from `-NEAR` to `NEAR - 1`, and are moderate.
 const NEAR: u64 = 64;
 
 const _: () = assert!(NEAR.is_power_of_two() && (NEAR as i64) < MODERATE, "elements near 1 are moderate");
@@ -48,7 +48,8 @@ fn distance_from_one(element: f64) -> u64 {
 /// Returns whether all elements are near 1, and none is 0, of whose distances this is the union.
 #[inline(always)]
 fn are_near_one(distances: u64) -> bool {
-    distances & (0x800 - 2 * NEAR) << 52 & !(1 << 63) == 0
+    // All bits of the exponent but those that count to `2 * NEAR`.
+    distances & (0x800 - 2 * NEAR) << 52 == 0
 }
 
 /// Products of the elements of a row.
