@@ -70,6 +70,8 @@ pub mod rank {
     pub const OPENBLAS: u8 = 117;
     /// While oneDNN prepares a computation under locks of its own.
     pub const ONEDNN: u8 = 118;
+    /// The plans of transforms on the CPU.
+    pub const CPU_PLANS: u8 = 119;
     pub(super) const INITIALIZATION: u8 = 120;
 }
 

@@ -34,6 +34,24 @@ pub(crate) fn is_moderate<T: Real>(element: T) -> bool {
     !(is_large | is_small)
 }
 
+/// Elements near 1 have exponents from `-NEAR` to `NEAR - 1`, and are moderate.
+const NEAR: u64 = 64;
+
+const _: () = assert!(NEAR.is_power_of_two() && (NEAR as i64) < MODERATE, "elements near 1 are moderate");
+
+/// Returns bits for [`are_near_one`]. It takes two instructions for a vector of elements, where `is_moderate` takes six.
+#[inline(always)]
+fn distance_from_one(element: f64) -> u64 {
+    element.to_bits().wrapping_sub((1023 - NEAR) << 52)
+}
+
+/// Returns whether all elements are near 1, and none is 0, of whose distances this is the union.
+#[inline(always)]
+fn are_near_one(distances: u64) -> bool {
+    // All bits of the exponent but those that count to `2 * NEAR`.
+    distances & (0x800 - 2 * NEAR) << 52 == 0
+}
+
 /// Products of the elements of a row.
 struct Lanes {
     mantissas: [f64; LANES],
@@ -43,20 +61,25 @@ struct Lanes {
 impl Lanes {
     const ONES: Lanes = Lanes { mantissas: [1.0; LANES], exponents: [0; LANES] };
 
-    /// Multiplies each lane by its elements. All but the last elements of a row are multiples of `BLOCK`.
+    /// Multiplies each lane by its elements of a block.
     #[inline(always)]
-    fn multiply<T: Real>(&mut self, elements: &[T]) {
-        for block in elements.chunks(BLOCK) {
-            if block.iter().fold(true, |all, element| all & is_moderate(*element)) {
-                let whole = block.chunks_exact(LANES);
-                let rest = whole.remainder();
-                for group in whole.chain([rest]) {
-                    self.mantissas.iter_mut().zip(group).for_each(|(lane, factor)| *lane *= factor.to_f64());
-                }
-                self.normalize(LANES);
-            } else {
-                block.chunks(LANES).for_each(|group| self.multiply_each(group));
+    fn multiply<T: Real>(&mut self, block: &[T; BLOCK]) {
+        let mut products = self.mantissas;
+        let mut distances = 0;
+        // Lane by lane: a loop over groups, whose lanes have a variable each, would use no vectors.
+        for (lane, product) in products.iter_mut().enumerate() {
+            for group in 0..GROUP {
+                // SAFETY: a block has `GROUP` groups of `LANES` elements.
+                let factor = unsafe { load::<T>(block.as_ptr().cast(), group * LANES + lane) }.to_f64();
+                *product *= factor;
+                distances |= distance_from_one(factor);
             }
+        }
+        if are_near_one(distances) || block.iter().fold(true, |all, element| all & is_moderate(*element)) {
+            self.mantissas = products;
+            self.normalize(LANES);
+        } else {
+            block.chunks(LANES).for_each(|group| self.multiply_each(group));
         }
     }
 
@@ -130,13 +153,24 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
         vectorized(
             #[inline(always)]
             || {
+                // An owned copy, which no store to a product may change.
+                let sources = sources.map(<*const u8>::cast::<T>);
                 let mut products = [1.0; BLOCK];
-                for source in sources {
-                    // SAFETY: guaranteed by the caller, here and below.
-                    let row = unsafe { std::slice::from_raw_parts(source.cast::<T>().add(first), length) };
-                    are_moderate &= row.iter().fold(true, |all, factor| all & is_moderate(*factor));
-                    products.iter_mut().zip(row).for_each(|(product, factor)| *product *= factor.to_f64());
+                let mut distances = 0;
+                for (product, index) in products.iter_mut().zip(first..first + length) {
+                    for source in sources {
+                        // SAFETY: guaranteed by the caller, here and below.
+                        let factor = unsafe { source.add(index).read() }.to_f64();
+                        *product *= factor;
+                        distances |= distance_from_one(factor);
+                    }
                 }
+                are_moderate = are_near_one(distances)
+                    || sources.into_iter().all(|source| {
+                        // SAFETY: as above.
+                        let row = unsafe { std::slice::from_raw_parts(source.add(first), length) };
+                        row.iter().fold(true, |all, element| all & is_moderate(*element))
+                    });
                 if !are_moderate {
                     return;
                 }
@@ -227,16 +261,18 @@ impl<T: Real> ReduceLoop for Products<T> {
             #[inline(always)]
             || {
                 let mut lanes = Lanes::ONES;
-                if has_gaps {
-                    let mut copies = [T::default(); BLOCK];
-                    for first in (0..count).step_by(BLOCK) {
-                        let (block, _) = copies.split_at_mut(BLOCK.min(count - first));
-                        block.iter_mut().zip(first..).for_each(|(copy, index)| *copy = element(index));
-                        lanes.multiply(block);
-                    }
-                } else {
-                    // SAFETY: guaranteed by the caller; the elements have no gaps.
-                    lanes.multiply(unsafe { std::slice::from_raw_parts(source.cast::<T>(), count) });
+                // SAFETY: guaranteed by the caller for elements without gaps.
+                let row = unsafe {
+                    std::slice::from_raw_parts(source.cast::<T>(), if has_gaps { 0 } else { count })
+                };
+                let (blocks, _) = row.as_chunks::<BLOCK>();
+                for block in blocks {
+                    lanes.multiply(block);
+                }
+                for first in (blocks.len() * BLOCK..count).step_by(BLOCK) {
+                    let mut copies = [T::from_f64(1.0); BLOCK];
+                    copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
+                    lanes.multiply(&copies);
                 }
                 product = lanes.product();
             },
@@ -308,14 +344,21 @@ mod tests {
         let mut generator = fastrand::Rng::with_seed(9);
         for count in [8, 63, 64, 300, 5000] {
             let moderate: Vec<f64> = (0..count).map(|_| generator.f64() + 0.5).collect();
-            // Powers of two with the product 1, which no element changes but the first ones.
-            let mut others = moderate.clone();
-            others[0] *= 2f64.powi(500);
-            others[1] *= 2f64.powi(-500);
+            // Powers of two with the product 1, which no element changes but the first ones: elements that are not moderate,
+            // and moderate ones that are not near 1.
+            let [others, far] = [500, 80].map(|exponent| {
+                let mut others = moderate.clone();
+                others[0] *= 2f64.powi(exponent);
+                others[1] *= 2f64.powi(-exponent);
+                others
+            });
             for arch in instruction_sets() {
-                let (found, expected) =
-                    with_instruction_set(arch, || (products(&others), products(&moderate)));
-                assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "{count} with {arch:?}");
+                let [expected, of_others, of_far] = with_instruction_set(arch, || {
+                    [&moderate, &others, &far].map(|factors| products(factors))
+                });
+                for found in [of_others, of_far] {
+                    assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "{count} with {arch:?}");
+                }
                 assert_eq!(expected[0], expected[1], "gaps");
             }
         }

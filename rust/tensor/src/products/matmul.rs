@@ -12,6 +12,7 @@ use crate::iterate::{
     ChunkedKernel, Plan, TensorPart, check_count, launch_chunked, on_device_of, parallel, result_placement,
     threads_on,
 };
+use crate::loops::real::Real;
 use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Error, Result, Tensor};
 
@@ -175,6 +176,23 @@ fn read_caches() {
     }
 }
 
+/// The number of multiplications of the largest product that [`add_small`] computes: for more gemm is as fast.
+const SMALL: usize = 128;
+
+/// Adds a product in ascending order. gemm packs matrices and chooses a microkernel first, which for small ones takes several
+/// times as long as the product.
+fn add_small<T: Real>(out: &mut [T], step: usize, (a, left): (&[T], Matrix), (b, right): (&[T], Matrix)) {
+    for (row, out) in out.chunks_mut(step.max(1)).take(left.rows).enumerate() {
+        for (column, sum) in out.iter_mut().take(right.columns).enumerate() {
+            let first = left.start + row * left.row_stride;
+            let second = right.start + column * right.column_stride;
+            let products = (0..left.columns)
+                .map(|k| item(a, first + k * left.column_stride) * item(b, second + k * right.row_stride));
+            *sum = products.fold(*sum, |sum, product| sum + product);
+        }
+    }
+}
+
 macro_rules! matmul_with_gemm {
     ($($float:ident),*) => {
         $(impl MatmulElement for $float {
@@ -203,6 +221,10 @@ macro_rules! matmul_with_gemm {
                 let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
                 // If the depth is 0 the product is zero, which is the initial content of `out`.
                 if !fits || right.rows != depth || step < columns {
+                    return Ok(());
+                }
+                if rows * columns * depth <= SMALL {
+                    add_small(out, step, (a, left), (b, right));
                     return Ok(());
                 }
                 read_caches();
@@ -497,6 +519,21 @@ mod tests {
         let expected: Vec<i64> = (0..batch * rows * columns).map(element).collect();
         for threads in [1, 2, 3, 8] {
             assert!(product(threads, batch, [rows, depth, columns], &a, &b) == expected, "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn small_products_are_those_of_integers() {
+        let batch = 3;
+        for [rows, depth, columns] in [[1, 1, 1], [4, 4, 4], [3, 1, 7], [2, 64, 1], [5, 5, 5], [5, 5, 6]] {
+            let numbers =
+                |count: usize| -> Vec<i64> { (0..count as i64).map(|at| at * at % 11 - 5).collect() };
+            let (a, b) = (numbers(batch * rows * depth), numbers(batch * depth * columns));
+            let expected = product(1, batch, [rows, depth, columns], &a, &b);
+            let floats =
+                |numbers: &[i64]| -> Vec<f32> { numbers.iter().map(|number| *number as f32).collect() };
+            let found = product(1, batch, [rows, depth, columns], &floats(&a), &floats(&b));
+            assert_eq!(found, floats(&expected), "{rows} {depth} {columns}");
         }
     }
 

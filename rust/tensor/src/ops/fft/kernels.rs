@@ -89,7 +89,8 @@ pub(crate) static FFT: Op<Fft> = Op::new(&[
 
 /// Plans the transform of each dimension.
 fn plans_of(job: &Job) -> Result<Vec<Plan>> {
-    job.dims.iter().map(|&(_, length)| Plan::new(length, job.transform.direction())).collect()
+    let (direction, is_real) = (job.transform.direction(), job.transform.has_pairs() != (true, true));
+    job.dims.iter().map(|&(_, length)| Plan::new(length, direction, is_real)).collect()
 }
 
 /// Transforms by MKL, unless it refuses a length.

@@ -1,7 +1,10 @@
 //! Plans of one-dimensional transforms: by the algorithms of `rustfft`, or by MKL.
 
+use std::f64::consts::TAU;
 use std::sync::Arc;
 
+use interlock_core::base::fork::rank;
+use interlock_core::base::sync::ForkLock;
 use rustfft::algorithm::butterflies::{Butterfly3, Butterfly5, Butterfly7};
 use rustfft::algorithm::{BluesteinsAlgorithm, MixedRadix, Radix4};
 use rustfft::num_complex::Complex;
@@ -14,8 +17,77 @@ use crate::storage::fallible_alloc::{check_available, try_from_elem};
 /// A transform of signals of one length, in `float64`.
 #[derive(Clone)]
 pub(super) enum Plan {
-    Native(Arc<dyn Fft<f64>>),
+    Native(Arc<Native>),
     Mkl(Arc<Descriptor>, FftDirection),
+}
+
+/// A transform by this crate.
+pub(super) struct Native {
+    length: usize,
+    is_real: bool,
+    fft: Arc<dyn Fft<f64>>,
+    roots: Vec<Complex<f64>>,
+}
+
+/// The plans that were used last, the latest first. The tables of a plan take several times as long as a transform.
+static PLANS: ForkLock<Vec<Arc<Native>>> = ForkLock::new(rank::CPU_PLANS, Vec::new());
+
+impl Native {
+    /// Returns a plan for `length` real or complex numbers: a cached one, or a new one.
+    fn cached(length: usize, direction: FftDirection, is_real: bool) -> Result<Arc<Self>> {
+        let is_wanted = |plan: &Arc<Self>| {
+            (plan.length, plan.fft.fft_direction(), plan.is_real) == (length, direction, is_real)
+        };
+        let mut plans = PLANS.lock();
+        if let Some(index) = plans.iter().position(is_wanted) {
+            let plan = plans.remove(index);
+            plans.insert(0, plan.clone());
+            return Ok(plan);
+        }
+        // A plan is made and dropped without the lock: a large one takes milliseconds.
+        drop(plans);
+        let plan = Arc::new(Self::new(length, direction, is_real)?);
+        let mut plans = PLANS.lock();
+        let evicted = Self::remember(&mut plans, &plan);
+        drop(plans);
+        drop(evicted);
+        Ok(plan)
+    }
+
+    /// Adds the plan that was used last, unless it is larger than the limit, and returns those that are beyond the limits then.
+    fn remember(plans: &mut Vec<Arc<Self>>, plan: &Arc<Self>) -> Vec<Arc<Self>> {
+        /// The maximum number of plans.
+        const PLANS: usize = 64;
+        /// The maximum number of points of all plans, each of which has tables of 16 to 128 bytes.
+        const POINTS: usize = 1 << 20;
+        if plan.length > POINTS {
+            return Vec::new();
+        }
+        plans.insert(0, plan.clone());
+        let mut points = 0;
+        let is_recent = |(number, plan): &(usize, &Arc<Self>)| {
+            points += plan.length;
+            *number < PLANS && points <= POINTS
+        };
+        let recent = plans.iter().enumerate().take_while(is_recent).count();
+        plans.split_off(recent)
+    }
+
+    fn new(length: usize, direction: FftDirection, is_real: bool) -> Result<Self> {
+        /// More bytes than all tables of an element have: those of a length that is a large prime are the longest.
+        const BYTES: usize = 256;
+        check_available(length.saturating_mul(BYTES))?;
+        let is_halved = is_real && length.is_multiple_of(2);
+        let points = if is_halved { length / 2 } else { length };
+        let root = |index: usize| {
+            let angle = -TAU * (index as f64 / length as f64);
+            let root = if 4 * index == length { -Complex::I } else { Complex::from_polar(1.0, angle) };
+            let root = Complex::new(root.im, -root.re);
+            if direction == FftDirection::Forward { root } else { root.conj() }
+        };
+        let roots = if is_halved { (0..points).map(root).collect() } else { Vec::new() };
+        Ok(Native { length, is_real, fft: planned(points, direction), roots })
+    }
 }
 
 impl Plan {
@@ -24,12 +96,21 @@ impl Plan {
         Ok(Plan::Mkl(Arc::new(Descriptor::new(length)?), direction))
     }
 
-    /// Plans transforms of `length` elements, at least one.
-    pub fn new(length: usize, direction: FftDirection) -> Result<Self> {
-        /// More bytes than all tables of an element have: those of a length that is a large prime are the longest.
-        const BYTES: usize = 256;
-        check_available(length.saturating_mul(BYTES))?;
-        Ok(Plan::Native(planned(length, direction)))
+    /// Plans transforms of `length` elements, at least one, from or to real numbers if it `is_real`.
+    pub fn new(length: usize, direction: FftDirection, is_real: bool) -> Result<Self> {
+        Native::cached(length, direction, is_real).map(Plan::Native)
+    }
+
+    /// Returns the factors between the spectrum of a real signal of even length and the spectrum of half the length: that of
+    /// the signal whose numbers are pairs of the real ones. Without any, the plan transforms signals of the whole length.
+    ///
+    /// The factors are `-i * exp(-2 pi i k / length)` for each number `k` of the signal of pairs, or their conjugates for the
+    /// inverse (Press et al., Numerical Recipes, "FFT of Single Real Function").
+    pub fn roots(&self) -> &[Complex<f64>] {
+        match self {
+            Plan::Native(native) => &native.roots,
+            Plan::Mkl(..) => &[],
+        }
     }
 
     /// Transforms what `load` writes, and passes the result to `store`.
@@ -39,14 +120,14 @@ impl Plan {
         store: impl FnOnce(&[Complex<f64>]),
     ) -> Result<()> {
         let (length, scratch) = match self {
-            Plan::Native(fft) => (fft.len(), fft.get_inplace_scratch_len()),
+            Plan::Native(native) => (native.fft.len(), native.fft.get_inplace_scratch_len()),
             Plan::Mkl(descriptor, _) => (descriptor.length(), 0),
         };
         let mut memory = try_from_elem(Complex::new(0.0, 0.0), length.saturating_add(scratch))?;
         let (signal, scratch) = memory.split_at_mut(length);
         load(signal);
         match self {
-            Plan::Native(fft) => fft.process_with_scratch(signal, scratch),
+            Plan::Native(native) => native.fft.process_with_scratch(signal, scratch),
             Plan::Mkl(descriptor, direction) => descriptor.run(*direction, signal)?,
         }
         store(signal);
@@ -86,8 +167,6 @@ fn planned(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use std::f64::consts::TAU;
-
     use super::*;
 
     /// Returns the transform by its definition.
@@ -109,7 +188,7 @@ mod tests {
                 (0..length).map(|_| Complex::new(generator.f64() - 0.5, generator.f64() - 0.5)).collect();
             for (direction, sign) in [(FftDirection::Forward, -1.0), (FftDirection::Inverse, 1.0)] {
                 let mut got = Vec::new();
-                let plan = Plan::new(length, direction).unwrap();
+                let plan = Plan::new(length, direction, false).unwrap();
                 plan.run(|to| to.copy_from_slice(&signal), |from| got.extend_from_slice(from)).unwrap();
                 for (got, expected) in got.iter().zip(expected(&signal, sign)) {
                     assert!((got - expected).norm() < 1e-12, "{length} {direction}: {got} {expected}");
@@ -117,5 +196,22 @@ mod tests {
                 assert_eq!(got.len(), length);
             }
         }
+    }
+
+    #[test]
+    fn plans_beyond_the_limits_are_evicted() {
+        let mut plans = Vec::new();
+        let mut remember = |length: usize| {
+            let fft = planned(1, FftDirection::Forward);
+            let plan = Arc::new(Native { length, is_real: false, fft, roots: Vec::new() });
+            let evicted = Native::remember(&mut plans, &plan);
+            (evicted.iter().map(|plan| plan.length).collect::<Vec<_>>(), plans.len())
+        };
+        for length in 1..=64 {
+            assert_eq!(remember(length), (vec![], length));
+        }
+        assert_eq!(remember(65), (vec![1], 64), "the number of plans");
+        assert_eq!(remember((1 << 20) - 65), ((2..=64).rev().collect(), 2), "the points");
+        assert_eq!(remember((1 << 20) + 1), (vec![], 2), "a plan that is too large");
     }
 }

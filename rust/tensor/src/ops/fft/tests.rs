@@ -40,14 +40,20 @@ fn inverses_return_the_signal_with_every_norm() {
 
 #[test]
 fn half_spectra_are_the_first_frequencies_of_complex_ones() {
-    for points in [1, 2, 7, 8] {
+    for points in [1, 2, 3, 4, 6, 7, 8, 10, 12, 22, 100, 105, 128] {
         let real = numbers(&[points]);
         let pairs: Vec<f64> = real.to_vec::<f64>().unwrap().into_iter().flat_map(|x| [x, 0.0]).collect();
         let whole = doubles(&pairs, &[points, 2]).fft(&FftOptions::new(FftFunction::Fft)).unwrap();
         let half = real.fft(&FftOptions::new(FftFunction::Rfft)).unwrap();
         let expected = &whole.to_vec::<f64>().unwrap()[..half.numel()];
         assert_close(&half, expected);
+        let size = [points as i64];
+        let back = FftOptions { sizes: Some(&size), ..FftOptions::new(FftFunction::Irfft) };
+        assert_close(&half.fft(&back).unwrap(), &real.to_vec::<f64>().unwrap());
     }
+    // Numbers that own their mirror are real, without a rounding error.
+    let spectrum = doubles(&[0.0, 1.0, 0.0, 0.0], &[4]).fft(&FftOptions::new(FftFunction::Rfft)).unwrap();
+    assert_eq!(spectrum.to_vec::<f64>().unwrap(), [1.0, 0.0, 0.0, -1.0, -1.0, 0.0]);
 }
 
 #[test]

@@ -73,20 +73,20 @@ impl Transform {
 
     /// Transforms one signal and multiplies the result by `scale`, in `float64`.
     pub fn run<T: Element>(self, plan: &Plan, scale: f64, source: &[T], out: &mut [T]) -> Result<()> {
-        plan.run(|signal| self.load(source, signal), |signal| self.store(signal, scale, out))
+        let roots = plan.roots();
+        plan.run(|signal| self.load(source, roots, signal), |signal| self.store(signal, roots, scale, out))
     }
 
-    fn load<T: Element>(self, source: &[T], signal: &mut [Complex<f64>]) {
+    /// Writes the signal that the plan transforms. With roots it has half the length, and the numbers of a real signal are its
+    /// pairs.
+    fn load<T: Element>(self, source: &[T], roots: &[Complex<f64>], signal: &mut [Complex<f64>]) {
         let (pairs, _) = source.as_chunks::<2>();
         let complex = |&[real, imaginary]: &[T; 2]| Complex::new(real.to_f64(), imaginary.to_f64());
         match self {
-            Transform::Complex(_) => {
-                signal.iter_mut().zip(pairs).for_each(|(to, pair)| *to = complex(pair));
-            }
-            Transform::RealToHalf { .. } => {
+            Transform::RealToHalf { .. } if roots.is_empty() => {
                 signal.iter_mut().zip(source).for_each(|(to, &real)| *to = real.to_f64().into());
             }
-            Transform::HalfToReal { mirrored } => {
+            Transform::HalfToReal { mirrored } if roots.is_empty() => {
                 let length = signal.len();
                 // A real signal has real numbers at the frequencies that are their own mirrors.
                 for (frequency, pair) in pairs.iter().enumerate() {
@@ -101,20 +101,46 @@ impl Transform {
                     }
                 }
             }
+            Transform::HalfToReal { mirrored } => {
+                let ([zero, pairs @ .., last], [to_zero, signal @ ..]) = (pairs, signal) else { return };
+                let (zero, last) = (complex(zero).re, complex(last).re);
+                *to_zero = Complex::new(zero + last, zero - last);
+                let both = pairs.iter().zip(pairs.iter().rev()).zip(roots.iter().skip(1));
+                for (to, ((pair, mirror), root)) in signal.iter_mut().zip(both) {
+                    let (number, mirror) = (complex(pair), complex(mirror).conj());
+                    *to = (number + mirror + root * (number - mirror)) * mirrored;
+                }
+            }
+            Transform::Complex(_) | Transform::RealToHalf { .. } => {
+                signal.iter_mut().zip(pairs).for_each(|(to, pair)| *to = complex(pair));
+            }
         }
     }
 
-    fn store<T: Element>(self, signal: &[Complex<f64>], scale: f64, out: &mut [T]) {
+    fn store<T: Element>(self, signal: &[Complex<f64>], roots: &[Complex<f64>], scale: f64, out: &mut [T]) {
         let length = signal.len();
         let write = |(to, number): (&mut [T; 2], Complex<f64>)| {
             *to = [T::from_f64(number.re), T::from_f64(number.im)];
         };
-        if let Transform::HalfToReal { .. } = self {
+        if matches!(self, Transform::HalfToReal { .. }) && roots.is_empty() {
             let numbers = out.iter_mut().zip(signal);
             numbers.for_each(|(to, number)| *to = T::from_f64(number.re * scale));
             return;
         }
         let (pairs, _) = out.as_chunks_mut::<2>();
+        if let Transform::RealToHalf { mirrored } = self
+            && !roots.is_empty()
+        {
+            let ([zero, signal @ ..], [to_zero, pairs @ .., to_last]) = (signal, pairs) else { return };
+            write((to_zero, ((zero.re + zero.im) * scale).into()));
+            write((to_last, ((zero.re - zero.im) * scale).into()));
+            let both = signal.iter().zip(signal.iter().rev()).zip(roots.iter().skip(1));
+            for (to, ((number, mirror), root)) in pairs.iter_mut().zip(both) {
+                let mirror = mirror.conj();
+                write((to, (number + mirror + root * (number - mirror)) * (0.5 * mirrored * scale)));
+            }
+            return;
+        }
         let factor = |frequency: usize| match self {
             Transform::RealToHalf { mirrored } if (length - frequency) % length != frequency => {
                 mirrored * scale
