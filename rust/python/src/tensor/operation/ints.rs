@@ -26,7 +26,7 @@ impl FromArgument<'_, '_> for i64 {
             return Ok(None);
         }
         let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
-        let value = py_int::int64(&index).ok_or_else(|| err_int64_overflow(&name.to_string(), &index));
+        let value = py_int::int64(&index).ok_or_else(|| err_int64_overflow(name, &index));
         value.map(Some)
     }
 }
