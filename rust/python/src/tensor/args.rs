@@ -28,7 +28,7 @@ pub(super) fn function_of(what: &str) -> &str {
 }
 
 /// Returns the exception for an int that int64 cannot hold.
-pub(super) fn err_int64_overflow(what: impl Display, given: &Bound<'_, PyInt>) -> PyErr {
+fn err_int64_overflow(what: impl Display, given: &Bound<'_, PyInt>) -> PyErr {
     let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
     new_exception(given.py(), "ArgumentError", message)
 }
@@ -239,13 +239,18 @@ impl TensorOrScalar {
     }
 }
 
+/// Extracts an int. Returns `None` for other objects, also bools and floats.
+pub(super) fn try_extract_int(what: impl Display, given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
+        return Ok(None);
+    }
+    let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
+    py_int::int64(&index).map(Some).ok_or_else(|| err_int64_overflow(what, &index))
+}
+
 /// Extracts an int. Bools and floats are not accepted.
 pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
-    if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
-        return Err(new_type_error(what, "an int", given));
-    }
-    let index = py_int::extract_index(what, "an int", given)?;
-    py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
+    try_extract_int(what, given)?.ok_or_else(|| new_type_error(what, "an int", given))
 }
 
 /// Converts sizes of a new tensor. Raises `ShapeError` for too many dimensions and `ArgumentError` for negative sizes.
