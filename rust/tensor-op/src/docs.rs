@@ -18,6 +18,7 @@ const SENTENCES: &[(&str, &str)] = &[
          converted to float32.",
     ),
     ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
+    ("no_real", "ShapeError: `input` has no dimension."),
     (
         "fft_norm",
         "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for\n        \

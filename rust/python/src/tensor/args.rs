@@ -1,22 +1,17 @@
-//! Extraction of arguments: tensors, scalars, operands, sizes, dimensions, switches and devices.
+//! Extraction of arguments: tensors, scalars, operands, ints and sizes.
 //!
 //! `what` names the function and its argument for errors, such as "zeros: size".
 
 use std::fmt::Display;
 
-use interlock::accelerator::Device as CoreDevice;
-use interlock_tensor::{
-    DType as CoreDType, MAX_DIMENSIONS, Operand, Placement, Scalar, Tensor as CoreTensor,
-};
+use interlock_tensor::{MAX_DIMENSIONS, Operand, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyTuple};
 
-use super::dtype;
-use super::operation::{ArgumentName, FromArgument};
+use super::operation::ArgumentName;
 use super::{ReadTensor, Tensor, fallible_alloc, numpy};
-use crate::accelerator;
 use crate::detach::call_method;
 use crate::errors::{new_exception, new_type_error};
 use crate::py_int;
@@ -33,29 +28,25 @@ pub(super) fn function_of(what: &str) -> &str {
 }
 
 /// Returns the exception for an int that int64 cannot hold.
-pub(super) fn err_int64_overflow(what: &str, given: &Bound<'_, PyInt>) -> PyErr {
+fn err_int64_overflow(what: impl Display, given: &Bound<'_, PyInt>) -> PyErr {
     let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
     new_exception(given.py(), "ArgumentError", message)
 }
 
 /// Extracts a tensor.
-pub(super) fn extract_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
+pub(super) fn extract_tensor(what: impl Display, given: &Bound<'_, PyAny>) -> PyResult<CoreTensor> {
     match given.cast::<Tensor>() {
         Ok(tensor) => Ok(tensor.core().clone()),
-        Err(_) => Err(new_type_error(what, "a Tensor", given)),
+        Err(_) => Err(new_type_error(&what.to_string(), "a Tensor", given)),
     }
 }
 
-/// Extracts an optional tensor.
-pub(super) fn extract_optional_tensor(
-    what: &str,
-    given: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<CoreTensor>> {
-    match given {
-        Some(given) if !given.is_instance_of::<Tensor>() => {
-            Err(new_type_error(what, "a Tensor or None", given))
-        }
-        given => given.map(|given| extract_tensor(what, given)).transpose(),
+/// Extracts a tensor or None.
+pub(super) fn extract_optional_tensor(what: &str, given: Arg<'_, '_>) -> PyResult<Option<CoreTensor>> {
+    match given.cast::<Tensor>() {
+        Ok(tensor) => Ok(Some(tensor.core().clone())),
+        Err(_) if given.is_none() => Ok(None),
+        Err(_) => Err(new_type_error(what, "a Tensor or None", given)),
     }
 }
 
@@ -72,6 +63,29 @@ pub(super) fn try_iter_arg<'py>(
     // The creation of an iterator over a sequence runs no code of the object. A mapping, such as a NumPy scalar, has
     // none.
     given.try_iter().map_err(|_| new_type_error(what, wanted, given))
+}
+
+/// Extracts the items of an iterable.
+pub(super) fn extract_items<'py, T>(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'py, PyAny>,
+    one: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let items = try_iter_arg(what, wanted, given)?;
+    fallible_alloc::try_collect(given.py(), items.map(|item| one(&item?)))
+}
+
+/// Extracts the tensors of an iterable. An error for an item names the iterable.
+pub(super) fn extract_tensors(
+    what: &str,
+    wanted: &str,
+    given: &Bound<'_, PyAny>,
+) -> PyResult<Vec<CoreTensor>> {
+    extract_items(what, wanted, given, |item| match item.cast::<Tensor>() {
+        Ok(tensor) => Ok(tensor.core().clone()),
+        Err(_) => Err(new_type_error(what, wanted, item)),
+    })
 }
 
 /// A Python bool, float or int.
@@ -118,15 +132,6 @@ impl<'py> PyNumber<'py> {
         Ok(None)
     }
 
-    /// Converts the number, which is an argument of an operation, to a [`Scalar`].
-    pub fn scalar_of(&self, name: ArgumentName) -> PyResult<Scalar> {
-        match self {
-            PyNumber::Int(given) => py_int::int64(given)
-                .map_or_else(|| self.scalar(&name.to_string()), |int| Ok(Scalar::Int(int))),
-            PyNumber::Bool(_) | PyNumber::Float(_) => self.scalar(""),
-        }
-    }
-
     /// Converts the number, which is an argument of an operation, to a float.
     pub fn float(&self, name: ArgumentName) -> PyResult<f64> {
         match self {
@@ -143,7 +148,7 @@ impl<'py> PyNumber<'py> {
 
     /// Converts the number to a [`Scalar`]. As in PyTorch, ints that 64 bits cannot hold raise OverflowError. Ints
     /// that only an unsigned 64-bit integer can hold raise ArgumentError.
-    pub fn scalar(&self, what: &str) -> PyResult<Scalar> {
+    pub fn scalar(&self, what: impl Display) -> PyResult<Scalar> {
         match self {
             PyNumber::Bool(value) => Ok(Scalar::Bool(*value)),
             PyNumber::Float(value) => Ok(Scalar::Float(*value)),
@@ -234,24 +239,18 @@ impl TensorOrScalar {
     }
 }
 
-/// Extracts an int. Bools and floats are not accepted.
-pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
+/// Extracts an int. Returns `None` for other objects, also bools and floats.
+pub(super) fn try_extract_int(what: impl Display, given: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
-        return Err(new_type_error(what, "an int", given));
+        return Ok(None);
     }
-    let index = py_int::extract_index(what, "an int", given)?;
-    py_int::int64(&index).ok_or_else(|| err_int64_overflow(what, &index))
+    let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
+    py_int::int64(&index).map(Some).ok_or_else(|| err_int64_overflow(what, &index))
 }
 
-/// Extracts an int, or a tuple or list of ints.
-pub(super) fn extract_int_or_ints(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
-    if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
-        return fallible_alloc::try_collect(
-            given.py(),
-            given.try_iter()?.map(|item| extract_int(what, &item?)),
-        );
-    }
-    Ok(vec![extract_int(what, given)?])
+/// Extracts an int. Bools and floats are not accepted.
+pub(super) fn extract_int(what: &str, given: &Bound<'_, PyAny>) -> PyResult<i64> {
+    try_extract_int(what, given)?.ok_or_else(|| new_type_error(what, "an int", given))
 }
 
 /// Converts sizes of a new tensor. Raises `ShapeError` for too many dimensions and `ArgumentError` for negative sizes.
@@ -267,44 +266,4 @@ pub(super) fn checked_sizes(py: Python<'_>, what: impl Display, sizes: &[i64]) -
         })
     };
     sizes.iter().map(size).collect()
-}
-
-/// Extracts the optional dtype of `op`.
-pub(super) fn extract_dtype(op: &str, given: OptionalArg<'_, '_>) -> PyResult<Option<CoreDType>> {
-    given.map(|given| extract_required_dtype(op, given)).transpose()
-}
-
-/// Extracts the dtype of `op`.
-pub(super) fn extract_required_dtype(op: &str, given: Arg<'_, '_>) -> PyResult<CoreDType> {
-    dtype::from_object(given).ok_or_else(|| new_type_error(&format!("{op}: dtype"), CoreDType::WANTED, given))
-}
-
-/// Extracts the placement of a new tensor of `op`, or returns `default` if no device is passed.
-pub(super) fn placement(
-    py: Python<'_>,
-    op: &'static str,
-    given: Option<&Bound<'_, PyAny>>,
-    pin_memory: bool,
-    default: Placement,
-) -> PyResult<Placement> {
-    let device = given.map(|given| accelerator::parse(given, op, "device")).transpose()?;
-    placed(py, op, device, pin_memory, default)
-}
-
-/// Returns the placement of a new tensor of `op` on a device, or `default` without one.
-pub(super) fn placed(
-    py: Python<'_>,
-    op: &'static str,
-    device: Option<CoreDevice>,
-    pin_memory: bool,
-    default: Placement,
-) -> PyResult<Placement> {
-    match device.map_or(default, Placement::from) {
-        Placement::Device(device) if pin_memory => {
-            let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");
-            Err(new_exception(py, "ArgumentError", message))
-        }
-        _ if pin_memory => Ok(Placement::Pinned),
-        placement => Ok(placement),
-    }
 }

@@ -8,6 +8,25 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyType};
 pub(super) const NAMES: &str =
     "float16, bfloat16, float32, float64, int64, int32, int16, int8, uint8 or bool";
 
+/// Declares how an object of `interlock` is shown and pickled: by its name.
+macro_rules! named_object {
+    ($class:ident, $object:ident => $name:expr) => {
+        #[pymethods]
+        impl $class {
+            fn __repr__(&self) -> String {
+                format!("interlock.{}", self.__reduce__())
+            }
+
+            /// Return the name of the object in `interlock`, by which pickle finds it.
+            fn __reduce__(&self) -> &'static str {
+                let $object = self;
+                $name
+            }
+        }
+    };
+}
+pub(super) use named_object;
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DType>()?;
     for dtype in CoreDType::ALL {
@@ -46,16 +65,9 @@ impl DType {
     fn itemsize(&self) -> usize {
         self.0.size()
     }
-
-    fn __repr__(&self) -> String {
-        format!("interlock.{}", self.0)
-    }
-
-    /// Return the name of the object in `interlock`, by which pickle finds it.
-    fn __reduce__(&self) -> &'static str {
-        self.0.name()
-    }
 }
+
+named_object!(DType, dtype => dtype.0.name());
 
 /// Returns the dtype that an object stands for: a dtype, or Python's `float`, `int` or `bool`, whose numbers have it.
 pub(super) fn from_object(given: &Bound<'_, PyAny>) -> Option<CoreDType> {

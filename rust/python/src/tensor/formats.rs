@@ -3,6 +3,7 @@
 use interlock_tensor::{MemoryFormat as CoreFormat, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
+use super::dtype::named_object;
 use super::operation::{Arg, ArgumentName, FromArgument};
 use crate::errors::new_exception;
 
@@ -42,17 +43,7 @@ impl Layout {
     }
 }
 
-#[pymethods]
-impl Layout {
-    fn __repr__(&self) -> String {
-        format!("interlock.{}", Layout::STRIDED)
-    }
-
-    /// Return the name of the object in `interlock`, by which pickle finds it.
-    fn __reduce__(&self) -> &'static str {
-        Layout::STRIDED
-    }
-}
+named_object!(Layout, _layout => Layout::STRIDED);
 
 /// The order of the elements of a tensor in memory: `interlock.contiguous_format` (row-major) or `preserve_format` (the order
 /// of the tensor from which it is made). `channels_last` and `channels_last_3d` are not implemented: functions refuse them.
@@ -68,17 +59,7 @@ pub(super) struct MemoryFormat {
     name: &'static str,
 }
 
-#[pymethods]
-impl MemoryFormat {
-    fn __repr__(&self) -> String {
-        format!("interlock.{}", self.name)
-    }
-
-    /// Return the name of the object in `interlock`, by which pickle finds it.
-    fn __reduce__(&self) -> &'static str {
-        self.name
-    }
-}
+named_object!(MemoryFormat, format => format.name);
 
 /// The argument `memory_format`.
 #[derive(Clone, Copy)]

@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
+use interlock::accelerator::Device;
 use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 
-use super::args::{
-    Arg, OptionalArg, checked_sizes, extract_int, extract_int_or_ints, extract_required_dtype, placement,
-};
 use super::dtype;
 use super::identity::remember_tensor;
-use super::operation::build;
+use super::operation::{Arg, ArgumentName, Count, OptionalArg, Sizes, build, defaulted, required};
 use super::{ReadTensor, Tensor, from_data};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, new_type_error};
@@ -169,15 +167,13 @@ fn _rebuild_tensor<'py>(
     let Ok(storage) = storage.cast::<Storage>() else {
         return Err(new_type_error("_rebuild_tensor: storage", "a storage", storage));
     };
-    let dtype = extract_required_dtype("_rebuild_tensor", dtype)?;
-    let sizes =
-        |what: &str, given: &Bound<'_, PyAny>| checked_sizes(py, what, &extract_int_or_ints(what, given)?);
-    let (shape, strides) =
-        (sizes("_rebuild_tensor: shape", shape)?, sizes("_rebuild_tensor: stride", stride)?);
-    let what = "_rebuild_tensor: storage_offset";
-    let offset = checked_sizes(py, what, &[extract_int(what, storage_offset)?])?;
-    let offset = offset.first().copied().unwrap_or(0);
-    let tensor = CoreTensor::from_storage(storage.get().whole.storage(), dtype, &shape, &strides, offset);
+    let name = |argument| ArgumentName::new("_rebuild_tensor", argument);
+    let dtype = required(name("dtype"), dtype)?;
+    let shape: Sizes = required(name("shape"), shape)?;
+    let strides: Sizes = required(name("stride"), stride)?;
+    let offset: Count = required(name("storage_offset"), storage_offset)?;
+    let storage = storage.get().whole.storage();
+    let tensor = CoreTensor::from_storage(storage, dtype, &shape, &strides, offset.get());
     new_leaf(class, tensor.into_py_result(py)?, requires_grad)
 }
 
@@ -191,21 +187,20 @@ fn _rebuild(
     #[pyo3(from_py_with = switches::_rebuild::requires_grad)] requires_grad: bool,
     device: OptionalArg<'_, '_>,
 ) -> PyResult<Py<Tensor>> {
-    let (py, what) = (bytes.py(), "_rebuild: shape");
     let (bytes, dtype) = elements("_rebuild", bytes, dtype)?;
-    let shape = checked_sizes(py, what, &extract_int_or_ints(what, shape)?)?;
+    let shape: Sizes = required(ArgumentName::new("_rebuild", "shape"), shape)?;
     let tensor = restored("_rebuild", bytes, dtype, &shape, device)?;
-    build(py, requires_grad, || Ok(tensor))
+    build(bytes.py(), requires_grad, || Ok(tensor))
 }
 
 /// Extracts pickled elements and their dtype.
 fn elements<'a, 'py>(
-    op: &str,
+    op: &'static str,
     bytes: Arg<'a, 'py>,
     dtype: Arg<'_, 'py>,
 ) -> PyResult<(&'a Bound<'py, PyBytes>, CoreDType)> {
     match bytes.cast() {
-        Ok(bytes) => Ok((bytes, extract_required_dtype(op, dtype)?)),
+        Ok(bytes) => Ok((bytes, required(ArgumentName::new(op, "dtype"), dtype)?)),
         Err(_) => Err(new_type_error(&format!("{op}: bytes"), "bytes", bytes)),
     }
 }
@@ -219,9 +214,9 @@ fn restored(
     device: OptionalArg<'_, '_>,
 ) -> PyResult<CoreTensor> {
     let py = bytes.py();
-    let placement = placement(py, op, device, false, Placement::Cpu)?;
+    let device = defaulted(ArgumentName::new(op, "device"), device, Device::CPU)?;
     let tensor = CoreTensor::from_le_bytes(bytes.as_bytes(), dtype, shape);
     let tensor = tensor.map_err(|error| error.during(op)).into_py_result(py)?;
     let size = super::call::work_size(&tensor);
-    super::call::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), placement), false))
+    super::call::maybe_detach(py, op, size, || tensor.to((tensor.dtype(), Placement::from(device)), false))
 }

@@ -8,7 +8,8 @@ use interlock_tensor::{Error, ForeignError, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use super::{ReadTensor, Tensor};
+use super::Tensor;
+use super::args::extract_optional_tensor;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call_with};
 use crate::errors::new_type_error;
@@ -49,15 +50,6 @@ pub(super) fn tuple_of<'py>(
     super::fallible_alloc::try_tuple(py, gradients)
 }
 
-/// Extracts the tensor that a function of the program returned, or None.
-pub(super) fn optional_tensor(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<CoreTensor>> {
-    match given.cast::<Tensor>() {
-        Ok(tensor) => Ok(Some(tensor.core().clone())),
-        Err(_) if given.is_none() => Ok(None),
-        Err(_) => Err(new_type_error(what, "a Tensor or None", given)),
-    }
-}
-
 /// Extracts a tuple of gradients, of which some may be None. None means that nothing is replaced.
 pub(super) fn optional_gradients(
     what: &str,
@@ -69,7 +61,7 @@ pub(super) fn optional_gradients(
     let Ok(items) = given.cast::<PyTuple>() else {
         return Err(new_type_error(what, "a tuple of Tensors or None", given));
     };
-    let items = items.iter().map(|item| optional_tensor(what, &item));
+    let items = items.iter().map(|item| extract_optional_tensor(what, &item));
     super::fallible_alloc::try_collect(given.py(), items).map(Some)
 }
 

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::call::{maybe_detach, work_size};
+use super::dtype::named_object;
 use super::operation::{Arg, ArgumentName, FromArgument, IntoPython};
 use super::{ReadTensor, Tensor};
 use crate::accelerator::Device;
@@ -29,17 +30,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[derive(PartialEq, Hash)]
 struct QuantizedDType(CoreDType);
 
-#[pymethods]
-impl QuantizedDType {
-    fn __repr__(&self) -> String {
-        format!("interlock.{}", self.0.name())
-    }
-
-    /// Return the name of the object in `interlock`, by which pickle finds it.
-    fn __reduce__(&self) -> &'static str {
-        self.0.name()
-    }
-}
+named_object!(QuantizedDType, dtype => dtype.0.name());
 
 impl FromArgument<'_, '_> for CoreDType {
     const ANNOTATION: &'static str = "QuantizedDType";

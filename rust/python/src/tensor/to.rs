@@ -1,14 +1,14 @@
 //! Conversions of dtype and device with many forms of arguments, and pinned memory.
 
+use interlock::accelerator::Device;
 use interlock_tensor::DType as CoreDType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString, PyTuple};
 
-use super::args::{extract_dtype, placement};
 use super::dtype::{self, NAMES};
 use super::formats::Format;
-use super::operation::{ArgumentName, Call, compute_or_self, defaulted};
+use super::operation::{ArgumentName, Call, compute_or_self, defaulted, required};
 use super::ops::least_size;
 use super::{ReadTensor, Tensor};
 use crate::accelerator::parse;
@@ -54,7 +54,7 @@ impl Tensor {
         memory_format: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, tensor) = (slf.py(), &*slf.core());
-        let mut options = tensor.options();
+        let (mut options, device_name) = (tensor.options(), ArgumentName::new("to", "device"));
         let switches = args.iter().rev().take_while(|argument| argument.is_instance_of::<PyBool>()).count();
         let (names, switches) = (args.len() - switches, switches);
         if names > 2 || switches > 2 {
@@ -70,7 +70,7 @@ impl Tensor {
                 options.dtype = dtype;
             } else if !argument.is_none() {
                 check_not_dtype(&argument)?;
-                options.placement = placement(py, "to", Some(&argument), false, options.placement)?;
+                options.placement = required::<Device>(device_name, &argument)?.into();
             }
         }
         let switch = |at: usize, named: bool| match args.get_item(names + at) {
@@ -80,8 +80,10 @@ impl Tensor {
         let (non_blocking, copy) = (switch(0, non_blocking)?, switch(1, copy)?);
         let format: Option<Format> =
             defaulted(ArgumentName::new("to", "memory_format"), memory_format, None)?;
-        options.placement = placement(py, "to", device, false, options.placement)?;
-        options.dtype = extract_dtype("to", dtype)?.unwrap_or(options.dtype);
+        if let Some(device) = device {
+            options.placement = required::<Device>(device_name, device)?.into();
+        }
+        options.dtype = defaulted(ArgumentName::new("to", "dtype"), dtype, options.dtype)?;
         let inputs = [std::slice::from_ref(tensor)];
         let call = Call::new(py, "to", &inputs).at_least(least_size(options.placement));
         compute_or_self(call, slf.as_any(), &mut || {

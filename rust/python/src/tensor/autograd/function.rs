@@ -15,9 +15,10 @@ use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call};
 use crate::errors::{IntoPyResult, new_type_error};
 use crate::switches::extract_as;
-use crate::tensor::args::{extract_required_dtype, extract_tensor};
+use crate::tensor::args::{extract_optional_tensor, extract_tensor};
 use crate::tensor::identity::{remember_tensor, tensor_object};
-use crate::tensor::program::{call_program, optional_gradients, optional_tensor, tuple_of};
+use crate::tensor::operation::{ArgumentName, required};
+use crate::tensor::program::{call_program, optional_gradients, tuple_of};
 use crate::tensor::{Tensor, fallible_alloc};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -111,7 +112,7 @@ fn extract_grad_dtypes(given: &Bound<'_, PyAny>) -> PyResult<Vec<GradDType>> {
         if dtype.is_none() {
             return Ok(GradDType::Any);
         }
-        extract_required_dtype("set_output_grad_dtype", &dtype).map(GradDType::As)
+        required(ArgumentName::new("set_output_grad_dtype", "dtype"), &dtype).map(GradDType::As)
     });
     dtypes.collect()
 }
@@ -160,7 +161,8 @@ fn _record_function<'py>(
         return Err(new_type_error("apply: ctx.materialize_grads", "a bool", materialize_grads));
     };
     let what = "save_for_backward: the tensors";
-    let saved: Vec<_> = saved.iter().map(|item| optional_tensor(what, &item)).collect::<PyResult<_>>()?;
+    let saved: Vec<_> =
+        saved.iter().map(|item| extract_optional_tensor(what, &item)).collect::<PyResult<_>>()?;
     let grad_dtypes = grad_dtypes.map_or_else(|| Ok(Vec::new()), extract_grad_dtypes)?;
     let call = CustomRecord {
         name,

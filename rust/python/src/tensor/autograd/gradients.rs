@@ -12,7 +12,7 @@ use pyo3::types::PyTuple;
 
 use super::node::try_extract_edge;
 use crate::errors::{IntoPyResult, new_type_error};
-use crate::tensor::args::{OptionalArg, try_iter_arg};
+use crate::tensor::args::{OptionalArg, extract_items, extract_tensors};
 use crate::tensor::{ReadTensor, Tensor, fallible_alloc, op_warnings};
 use crate::{shutdown, switches};
 
@@ -53,9 +53,9 @@ fn tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<EdgeOrTensor>> 
         return Ok(vec![one]);
     }
     let wanted = "a Tensor, a GradientEdge or a sequence of them";
-    let items = try_iter_arg(what, wanted, given)?;
-    let one = |item: Bound<'_, PyAny>| try_extract(&item)?.ok_or_else(|| new_type_error(what, wanted, &item));
-    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
+    extract_items(what, wanted, given, |item| {
+        try_extract(item)?.ok_or_else(|| new_type_error(what, wanted, item))
+    })
 }
 
 /// Extracts one tensor or several, for `increment_version`.
@@ -63,13 +63,7 @@ fn only_tensors(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![tensor.core().clone()]);
     }
-    let wanted = "a Tensor or an iterable of Tensors";
-    let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.core().clone()),
-        Err(_) => Err(new_type_error(what, wanted, &item)),
-    };
-    let items = try_iter_arg(what, wanted, given)?;
-    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
+    extract_tensors(what, "a Tensor or an iterable of Tensors", given)
 }
 
 /// Record that tensors were changed in place by code outside of interlock, such as a user-defined kernel.
@@ -109,13 +103,12 @@ fn gradients(
     if let Ok(tensor) = given.cast::<Tensor>() {
         return Ok(vec![Some(tensor.core().clone())]);
     }
-    let items = try_iter_arg(what, "a Tensor, None or a sequence of them", given)?;
-    let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
+    let wanted = "a Tensor, None or a sequence of them";
+    extract_items(what, wanted, given, |item| match item.cast::<Tensor>() {
         Ok(tensor) => Ok(Some(tensor.core().clone())),
         Err(_) if item.is_none() => Ok(None),
-        Err(_) => Err(new_type_error(what, "a Tensor, None or a sequence of them", &item)),
-    };
-    fallible_alloc::try_collect(given.py(), items.map(|item| one(item?)))
+        Err(_) => Err(new_type_error(what, wanted, item)),
+    })
 }
 
 #[pymethods]

@@ -16,10 +16,10 @@ use super::saved_tensors_hooks::Packed;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call, call_with};
 use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
-use crate::tensor::args::try_iter_arg;
+use crate::tensor::args::{extract_optional_tensor, extract_tensors};
 use crate::tensor::identity::{self, remember_tensor, tensor_object};
-use crate::tensor::program::{call_program, optional_gradients, optional_tensor, tuple_of};
-use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
+use crate::tensor::program::{call_program, optional_gradients, tuple_of};
+use crate::tensor::{ReadTensor, Tensor};
 use crate::traverse;
 
 /// A Python function that a backward pass calls.
@@ -38,7 +38,8 @@ impl TensorHook for PyHook {
     fn call(&self, gradient: &CoreTensor) -> Result<Option<CoreTensor>> {
         call_program(|py| {
             let gradient = Bound::new(py, Tensor::from(gradient.clone()))?;
-            optional_tensor("register_hook: the result of the hook", &call(self.0.bind(py), &gradient)?)
+            let result = call(self.0.bind(py), &gradient)?;
+            extract_optional_tensor("register_hook: the result of the hook", &result)
         })
     }
 }
@@ -110,12 +111,7 @@ fn _register_multi_grad_hook(
     if tensors.is_instance_of::<Tensor>() {
         return Err(new_type_error(op, wanted, tensors));
     }
-    let one = |item: Bound<'_, PyAny>| match item.cast::<Tensor>() {
-        Ok(tensor) => Ok(tensor.core().clone()),
-        Err(_) => Err(new_type_error(op, wanted, &item)),
-    };
-    let items = try_iter_arg(op, wanted, tensors)?;
-    let tensors = fallible_alloc::try_collect(py, items.map(|item| one(item?)))?;
+    let tensors = extract_tensors(op, wanted, tensors)?;
     let hook = MultiPyHook { function: DeferredDrop::new(r#fn.clone()), mode };
     core::register_multi_grad_hook(&tensors, Arc::new(hook), mode).into_py_result(py).map(RemovableHandle)
 }

@@ -6,14 +6,13 @@ use std::slice;
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 
 use super::argument::{ArgumentName, FromArgument, required};
 use super::arguments::Passed;
 use super::{Arg, OptionalArg, joined};
 use crate::errors::shown;
-use crate::py_int;
-use crate::tensor::args::{checked_sizes, err_int64_overflow};
+use crate::tensor::args::{checked_sizes, try_extract_int};
 use crate::tensor::dtype::DType as PyDType;
 use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
 
@@ -22,12 +21,7 @@ impl FromArgument<'_, '_> for i64 {
     const WANTED: &'static str = "an int";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        if given.is_instance_of::<PyBool>() || given.is_instance_of::<PyFloat>() {
-            return Ok(None);
-        }
-        let Some(index) = py_int::index_of_argument(given)? else { return Ok(None) };
-        let value = py_int::int64(&index).ok_or_else(|| err_int64_overflow(&name.to_string(), &index));
-        value.map(Some)
+        try_extract_int(name, given)
     }
 }
 

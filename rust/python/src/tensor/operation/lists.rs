@@ -9,9 +9,9 @@ use pyo3::types::{PyList, PyTuple};
 use super::Arg;
 use super::argument::{ArgumentName, FromArgument};
 use crate::errors::new_type_error;
-use crate::tensor::args::try_iter_arg;
+use crate::tensor::args::{extract_items, extract_tensor};
 use crate::tensor::call::work_size;
-use crate::tensor::{ReadTensor, Tensor, fallible_alloc};
+use crate::tensor::{ReadTensor, Tensor};
 
 /// An iterable of tensors.
 pub(in crate::tensor) struct Tensors(Vec<CoreTensor>);
@@ -36,18 +36,11 @@ impl FromArgument<'_, '_> for Tensors {
     const WANTED: &'static str = "a sequence of Tensors";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        let tensor = |item: PyResult<Bound<'_, PyAny>>| {
-            let item = item?;
-            match item.cast::<Tensor>() {
-                Ok(tensor) => Ok(tensor.core().clone()),
-                Err(_) => {
-                    let ArgumentName { function, argument } = name;
-                    Err(new_type_error(&format!("{function}: each item of {argument}"), "a Tensor", &item))
-                }
-            }
+        let ArgumentName { function, argument } = name;
+        let tensor = |item: &Bound<'_, PyAny>| {
+            extract_tensor(format_args!("{function}: each item of {argument}"), item)
         };
-        let items = try_iter_arg(&name.to_string(), Self::WANTED, given)?;
-        fallible_alloc::try_collect(given.py(), items.map(tensor)).map(|tensors| Some(Tensors(tensors)))
+        Ok(Some(Tensors(extract_items(&name.to_string(), Self::WANTED, given, tensor)?)))
     }
 
     fn tensors(&self) -> &[CoreTensor] {

@@ -6,8 +6,7 @@ use pyo3::prelude::*;
 
 use crate::context::sync;
 use crate::detach::detach;
-use crate::errors::IntoPyResult;
-use crate::tensor::args::placed;
+use crate::errors::{IntoPyResult, new_exception};
 use crate::tensor::formats::{Format, Layout};
 use crate::tensor::identity::remember_tensor;
 use crate::tensor::{ReadTensor, Tensor, op_warnings};
@@ -144,7 +143,14 @@ impl NewTensor {
 
     /// Returns the given placement, or the default one.
     pub fn placement(&self, py: Python<'_>, op: &'static str, default: Placement) -> PyResult<Placement> {
-        placed(py, op, self.device, self.pin_memory, default)
+        match self.device.map_or(default, Placement::from) {
+            Placement::Device(device) if self.pin_memory => {
+                let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");
+                Err(new_exception(py, "ArgumentError", message))
+            }
+            _ if self.pin_memory => Ok(Placement::Pinned),
+            placement => Ok(placement),
+        }
     }
 
     /// Returns the given dtype and placement, or the default ones.

@@ -40,7 +40,7 @@ impl<'a> FromArgument<'a, '_> for HeldOperand<'a> {
             return Ok(Some(HeldOperand::Tensor(tensor.core())));
         }
         let number = PyNumber::extract(given)?;
-        number.map(|number| number.scalar_of(name).map(HeldOperand::Scalar)).transpose()
+        number.map(|number| number.scalar(name).map(HeldOperand::Scalar)).transpose()
     }
 
     fn tensors(&self) -> &[CoreTensor] {
@@ -58,7 +58,7 @@ impl FromArgument<'_, '_> for Scalar {
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
         match given.cast::<Tensor>() {
             Ok(tensor) => scalar_of_tensor(name, Self::WANTED, &tensor.core(), given.py()).map(Some),
-            Err(_) => PyNumber::extract(given)?.map(|number| number.scalar_of(name)).transpose(),
+            Err(_) => PyNumber::extract(given)?.map(|number| number.scalar(name)).transpose(),
         }
     }
 }
@@ -84,7 +84,7 @@ impl FromArgument<'_, '_> for Number {
     const WANTED: &'static str = "a number";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        PyNumber::extract(given)?.map(|number| number.scalar_of(name).map(Number)).transpose()
+        PyNumber::extract(given)?.map(|number| number.scalar(name).map(Number)).transpose()
     }
 }
 

@@ -4,10 +4,16 @@ use interlock_tensor::{FftFunction, FftNorm, FftOptions, Result, Tensor as CoreT
 
 use crate::tensor::operation::{Choice, Ints, tensor_op};
 
-/// Declares transforms along one dimension. A row has the name, the function and the example for tests.
+/// Declares transforms along one dimension. A row has the name, the function, the numbers of the input and the example for
+/// tests.
 macro_rules! along_one {
-    ($($(#[$doc:meta])* $name:ident $function:ident $example:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident $function:ident $numbers:ident $example:literal;)+) => {
         $($(#[$doc])*
+        ///
+        /// Raises:
+        ///     {no_dim}
+        ///     {no_points}
+        #[doc = concat!("     {no_", stringify!($numbers), "}")]
         #[tensor_op(
             function,
             long,
@@ -44,17 +50,12 @@ along_one! {
     /// Returns:
     ///     A tensor of the shape of `input` with `n` frequencies along `dim`.
     ///
-    /// Raises:
-    ///     {no_dim}
-    ///     {no_points}
-    ///     {no_complex}
-    ///
     /// Example:
     ///     >>> from interlock import fft
     ///     >>> fft.fft(interlock.tensor([[1.0, 0.0], [0.0, 0.0]]))
     ///     tensor([[1., 0.],
     ///             [1., 0.]])
-    fft Fft "x[:, :2]; x[:, :2], 4, 0, 'ortho'; x[:, :2], 1";
+    fft Fft complex "x[:, :2]; x[:, :2], 4, 0, 'ortho'; x[:, :2], 1";
 
     /// Return the inverses of `fft` along a dimension.
     ///
@@ -67,17 +68,12 @@ along_one! {
     /// Returns:
     ///     A tensor of the shape of `input` with `n` points along `dim`.
     ///
-    /// Raises:
-    ///     {no_dim}
-    ///     {no_points}
-    ///     {no_complex}
-    ///
     /// Example:
     ///     >>> from interlock import fft
     ///     >>> fft.ifft(interlock.tensor([[1.0, 0.0], [1.0, 0.0]]))
     ///     tensor([[1., 0.],
     ///             [0., 0.]])
-    ifft Ifft "x[:, :2]; x[:, :2], 3, -1, 'forward'";
+    ifft Ifft complex "x[:, :2]; x[:, :2], 3, -1, 'forward'";
 
     /// Return the discrete Fourier transforms of real signals along a dimension.
     ///
@@ -92,17 +88,12 @@ along_one! {
     /// Returns:
     ///     A tensor with the frequencies from 0 to `n // 2` along `dim`, and a last dimension for the real and imaginary parts.
     ///
-    /// Raises:
-    ///     {no_dim}
-    ///     {no_points}
-    ///     ShapeError: `input` has no dimension.
-    ///
     /// Example:
     ///     >>> from interlock import fft
     ///     >>> fft.rfft(interlock.tensor([1.0, 2.0, 3.0]))
     ///     tensor([[ 6.0000,  0.0000],
     ///             [-1.5000,  0.8660]])
-    rfft Rfft "x; x, 4, 0, 'forward'; x, 2";
+    rfft Rfft real "x; x, 4, 0, 'forward'; x, 2";
 
     /// Return the real signals of half spectra along a dimension, the inverses of `rfft`.
     ///
@@ -118,16 +109,11 @@ along_one! {
     /// Returns:
     ///     A tensor of the shape of `input` without its last dimension, and with `n` points along `dim`.
     ///
-    /// Raises:
-    ///     {no_dim}
-    ///     {no_points}
-    ///     {no_complex}
-    ///
     /// Example:
     ///     >>> from interlock import fft
     ///     >>> fft.irfft(fft.rfft(interlock.tensor([1.0, 2.0, 3.0])), 3)
     ///     tensor([1., 2., 3.])
-    irfft Irfft "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1";
+    irfft Irfft complex "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1";
 }
 
 /// Declares transforms along several dimensions. A row has the name, the function, the argument `dim` and its value, and the
@@ -135,6 +121,11 @@ along_one! {
 macro_rules! along {
     ($($(#[$doc:meta])* $name:ident $function:ident ($($dim:tt)+) $dims:expr, $example:literal;)+) => {
         $($(#[$doc])*
+        ///
+        /// Raises:
+        ///     {no_dims}
+        ///     {no_sizes}
+        ///     {no_complex}
         #[tensor_op(
             function,
             long,
@@ -166,11 +157,6 @@ along! {
     /// Returns:
     ///     A tensor of the shape of `input` with `s` frequencies along `dim`.
     ///
-    /// Raises:
-    ///     {no_dims}
-    ///     {no_sizes}
-    ///     {no_complex}
-    ///
     /// Example:
     ///     >>> from interlock import fft
     ///     >>> fft.fft2(interlock.ones(2, 2, 2))[..., 0]
@@ -188,11 +174,6 @@ along! {
     ///
     /// Returns:
     ///     A tensor of the shape of `input` with `s` points along `dim`.
-    ///
-    /// Raises:
-    ///     {no_dims}
-    ///     {no_sizes}
-    ///     {no_complex}
     ///
     /// Example:
     ///     >>> from interlock import fft
@@ -213,11 +194,6 @@ along! {
     /// Returns:
     ///     A tensor of the shape of `input` with `s` frequencies along `dim`.
     ///
-    /// Raises:
-    ///     {no_dims}
-    ///     {no_sizes}
-    ///     {no_complex}
-    ///
     /// Example:
     ///     >>> from interlock import fft
     ///     >>> fft.fftn(interlock.ones(2, 2, 2))[..., 0]
@@ -236,11 +212,6 @@ along! {
     ///
     /// Returns:
     ///     A tensor of the shape of `input` with `s` points along `dim`.
-    ///
-    /// Raises:
-    ///     {no_dims}
-    ///     {no_sizes}
-    ///     {no_complex}
     ///
     /// Example:
     ///     >>> from interlock import fft

@@ -7,76 +7,52 @@ use crate::tensor::formats::Format;
 use crate::tensor::operation::{Data, NewTensor, Sizes, tensor_op};
 use crate::tensor::{Tensor, from_data};
 
-/// Return a tensor of zeros with the shape of another tensor.
-///
-/// Args:
-///     input: The tensor whose shape is used.
-///     {memory_format}
-///     {new_tensor_like}
-///
-/// Raises:
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.zeros_like(interlock.tensor([1, 2]))
-///     tensor([0, 0])
-#[tensor_op(function, attached, example = "x")]
-fn zeros_like(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, CoreTensor::zeros)
+/// Declares tensors in the shape of another one. A row has the name and the function of the core.
+macro_rules! in_shape {
+    ($($(#[$doc:meta])* $name:ident $create:ident;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     input: The tensor whose shape is used.
+        ///     {memory_format}
+        ///     {new_tensor_like}
+        ///
+        /// Raises:
+        ///     {new_tensor_errors}
+        #[tensor_op(function, attached, example = "x")]
+        fn $name(
+            py: Python<'_>,
+            op: &'static str,
+            input: &CoreTensor,
+            #[keyword] memory_format: Option<Format>,
+            #[options] options: &NewTensor,
+        ) -> PyResult<Py<Tensor>> {
+            options.create_in_shape(py, op, input, memory_format, CoreTensor::$create)
+        })+
+    };
 }
 
-/// Return a tensor of ones with the shape of another tensor.
-///
-/// Args:
-///     input: The tensor whose shape is used.
-///     {memory_format}
-///     {new_tensor_like}
-///
-/// Raises:
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
-///     tensor([1., 1.])
-#[tensor_op(function, attached, example = "x")]
-fn ones_like(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, CoreTensor::ones)
-}
+in_shape! {
+    /// Return a tensor of zeros with the shape of another tensor.
+    ///
+    /// Example:
+    ///     >>> interlock.zeros_like(interlock.tensor([1, 2]))
+    ///     tensor([0, 0])
+    zeros_like zeros;
 
-/// Return an uninitialized tensor with the shape of another tensor.
-///
-/// Args:
-///     input: The tensor whose shape is used.
-///     {memory_format}
-///     {new_tensor_like}
-///
-/// Raises:
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.empty_like(interlock.zeros(2, 3)).shape
-///     (2, 3)
-#[tensor_op(function, attached, example = "x")]
-fn empty_like(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, CoreTensor::empty)
+    /// Return a tensor of ones with the shape of another tensor.
+    ///
+    /// Example:
+    ///     >>> interlock.ones_like(interlock.tensor([1, 2]), dtype=interlock.float32)
+    ///     tensor([1., 1.])
+    ones_like ones;
+
+    /// Return an uninitialized tensor with the shape of another tensor.
+    ///
+    /// Example:
+    ///     >>> interlock.empty_like(interlock.zeros(2, 3)).shape
+    ///     (2, 3)
+    empty_like empty;
 }
 
 /// Return a tensor filled with a number, with the shape of another tensor.
@@ -108,79 +84,53 @@ fn full_like(
     })
 }
 
-/// Return a tensor of zeros with the dtype and device of this one.
-///
-/// Args:
-///     {input}
-///     {sizes}
-///     {new_tensor_like}
-///
-/// Raises:
-///     ArgumentError: A size is negative.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.tensor([1, 2]).new_zeros(2)
-///     tensor([0, 0])
-#[tensor_op(method, attached, example = "x, 2, 3")]
-fn new_zeros(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[variadic] size: &Sizes,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| CoreTensor::zeros(size, options))
+/// Declares tensors with the dtype and device of another one. A row has the name and the function of the core.
+macro_rules! of_kind {
+    ($($(#[$doc:meta])* $name:ident $create:ident;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     {sizes}
+        ///     {new_tensor_like}
+        ///
+        /// Raises:
+        ///     ArgumentError: A size is negative.
+        ///     {new_tensor_errors}
+        #[tensor_op(method, attached, example = "x, 2, 3")]
+        fn $name(
+            py: Python<'_>,
+            op: &'static str,
+            input: &CoreTensor,
+            #[variadic] size: &Sizes,
+            #[options] options: &NewTensor,
+        ) -> PyResult<Py<Tensor>> {
+            options.create_like(py, op, input, |options| CoreTensor::$create(size, options))
+        })+
+    };
 }
 
-/// Return a tensor of ones with the dtype and device of this one.
-///
-/// Args:
-///     {input}
-///     {sizes}
-///     {new_tensor_like}
-///
-/// Raises:
-///     ArgumentError: A size is negative.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.tensor([1, 2]).new_ones((2,))
-///     tensor([1, 1])
-#[tensor_op(method, attached, example = "x, 2, 3")]
-fn new_ones(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[variadic] size: &Sizes,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| CoreTensor::ones(size, options))
-}
+of_kind! {
+    /// Return a tensor of zeros with the dtype and device of this one.
+    ///
+    /// Example:
+    ///     >>> interlock.tensor([1, 2]).new_zeros(2)
+    ///     tensor([0, 0])
+    new_zeros zeros;
 
-/// Return an uninitialized tensor with the dtype and device of this one.
-///
-/// Args:
-///     {input}
-///     {sizes}
-///     {new_tensor_like}
-///
-/// Raises:
-///     ArgumentError: A size is negative.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
-///     (2, 3)
-#[tensor_op(method, attached, example = "x, 2, 3")]
-fn new_empty(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[variadic] size: &Sizes,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| CoreTensor::empty(size, options))
+    /// Return a tensor of ones with the dtype and device of this one.
+    ///
+    /// Example:
+    ///     >>> interlock.tensor([1, 2]).new_ones((2,))
+    ///     tensor([1, 1])
+    new_ones ones;
+
+    /// Return an uninitialized tensor with the dtype and device of this one.
+    ///
+    /// Example:
+    ///     >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
+    ///     (2, 3)
+    new_empty empty;
 }
 
 /// Return a tensor filled with a number, with the dtype and device of this one.

@@ -41,63 +41,52 @@ binary! {
     fmod fmod divisible inplace "interlock.tensor([7, -7]), 3" => "tensor([ 1, -1])", "x, y";
 }
 
-/// Return `input + alpha * other`. The sum of bools is the logical or.
-///
-/// Args:
-///     {input_any}
-///     {other_any}
-///     alpha: A number by which `other` is multiplied first; None means 1.
-///
-/// Raises:
-///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-///     ArgumentError: The promoted dtype cannot hold `alpha`.
-///     {no_broadcast}
-///
-/// Example:
-///     >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
-///     tensor([11, 12])
-#[tensor_op(function, method, inplace, out, example = "x, y, alpha=2")]
-fn add(
-    to: WriteTo,
-    input: Operand<'_>,
-    other: Operand<'_>,
-    #[keyword] alpha: Option<Scalar>,
-) -> Result<CoreTensor> {
-    let alpha = alpha.unwrap_or(Scalar::Int(1));
-    match (to, input) {
-        (WriteTo::InPlace, Operand::Tensor(target)) => target.add_scaled_(other, alpha).cloned(),
-        _ => elementwise::add_scaled(input, other, alpha),
-    }
+/// Declares operations with a factor of the other operand. A row has the name, the functions of the core that write to the
+/// tensor and that return a new one, and a further error.
+macro_rules! scaled {
+    ($($(#[$doc:meta])* $name:ident $in_place:ident $new:ident $(alias($alias:ident))? $($error:literal)?;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input_any}
+        ///     {other_any}
+        ///     alpha: A number by which `other` is multiplied first; None means 1.
+        ///
+        /// Raises:
+        $(#[doc = concat!("     ", $error)])?
+        ///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
+        ///     ArgumentError: The promoted dtype cannot hold `alpha`.
+        ///     {no_broadcast}
+        #[tensor_op(function, method, inplace, out, alias($($alias)?), example = "x, y, alpha=2")]
+        fn $name(
+            to: WriteTo,
+            input: Operand<'_>,
+            other: Operand<'_>,
+            #[keyword] alpha: Option<Scalar>,
+        ) -> Result<CoreTensor> {
+            let alpha = alpha.unwrap_or(Scalar::Int(1));
+            match (to, input) {
+                (WriteTo::InPlace, Operand::Tensor(target)) => target.$in_place(other, alpha).cloned(),
+                _ => elementwise::$new(input, other, alpha),
+            }
+        })+
+    };
 }
 
-/// Return `input - alpha * other`.
-///
-/// Args:
-///     {input_any}
-///     {other_any}
-///     alpha: A number by which `other` is multiplied first; None means 1.
-///
-/// Raises:
-///     DTypeError: An operand is bool.
-///     DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
-///     ArgumentError: The promoted dtype cannot hold `alpha`.
-///     {no_broadcast}
-///
-/// Example:
-///     >>> interlock.sub(10, interlock.tensor([1, 2]))
-///     tensor([9, 8])
-#[tensor_op(function, method, inplace, out, alias(subtract), example = "x, y, alpha=2")]
-fn sub(
-    to: WriteTo,
-    input: Operand<'_>,
-    other: Operand<'_>,
-    #[keyword] alpha: Option<Scalar>,
-) -> Result<CoreTensor> {
-    let alpha = alpha.unwrap_or(Scalar::Int(1));
-    match (to, input) {
-        (WriteTo::InPlace, Operand::Tensor(target)) => target.sub_scaled_(other, alpha).cloned(),
-        _ => elementwise::sub_scaled(input, other, alpha),
-    }
+scaled! {
+    /// Return `input + alpha * other`. The sum of bools is the logical or.
+    ///
+    /// Example:
+    ///     >>> interlock.add(interlock.tensor([1, 2]), 1, alpha=10)
+    ///     tensor([11, 12])
+    add add_scaled_ add_scaled;
+
+    /// Return `input - alpha * other`.
+    ///
+    /// Example:
+    ///     >>> interlock.sub(10, interlock.tensor([1, 2]))
+    ///     tensor([9, 8])
+    sub sub_scaled_ sub_scaled alias(subtract) "DTypeError: An operand is bool.";
 }
 
 /// Return `input * other`, elementwise. The product of bools is the logical and.
@@ -168,56 +157,42 @@ fn pow(input: Operand<'_>, exponent: Operand<'_>) -> Result<CoreTensor> {
     elementwise::power(input, exponent)
 }
 
-/// Return `input + value * tensor1 * tensor2`, elementwise.
-///
-/// Args:
-///     {input}
-///     tensor1: A tensor.
-///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
-///     value: A number; None means 1.
-///
-/// Raises:
-///     DTypeError: The promoted dtype is bool.
-///     {no_broadcast}
-///
-/// Example:
-///     >>> x = interlock.tensor([2.0, 4.0])
-///     >>> interlock.addcmul(x, x, x, value=0.5)
-///     tensor([ 4., 12.])
-#[tensor_op(function, method, inplace, out, example = "x, y, x, value=0.5")]
-fn addcmul(
-    input: &CoreTensor,
-    tensor1: &CoreTensor,
-    tensor2: &CoreTensor,
-    #[keyword] value: Option<Scalar>,
-) -> Result<CoreTensor> {
-    elementwise::addcmul(input, tensor1, tensor2, value.unwrap_or(Scalar::Int(1)))
+/// Declares sums with a scaled product or quotient. A row has the name, an error and the result of the example.
+macro_rules! accumulated {
+    ($($(#[$doc:meta])* $name:ident $error:literal => $result:literal;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     tensor1: A tensor.
+        ///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
+        ///     value: A number; None means 1.
+        ///
+        /// Raises:
+        #[doc = concat!("     ", $error)]
+        ///     {no_broadcast}
+        ///
+        /// Example:
+        ///     >>> x = interlock.tensor([2.0, 4.0])
+        #[doc = concat!("     >>> interlock.", stringify!($name), "(x, x, x, value=0.5)")]
+        #[doc = concat!("     ", $result)]
+        #[tensor_op(function, method, inplace, out, example = "x, y, x, value=0.5")]
+        fn $name(
+            input: &CoreTensor,
+            tensor1: &CoreTensor,
+            tensor2: &CoreTensor,
+            #[keyword] value: Option<Scalar>,
+        ) -> Result<CoreTensor> {
+            elementwise::$name(input, tensor1, tensor2, value.unwrap_or(Scalar::Int(1)))
+        })+
+    };
 }
 
-/// Return `input + value * tensor1 / tensor2`, elementwise.
-///
-/// Args:
-///     {input}
-///     tensor1: A tensor.
-///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
-///     value: A number; None means 1.
-///
-/// Raises:
-///     DTypeError: Neither `tensor1` nor `tensor2` is floating point.
-///     {no_broadcast}
-///
-/// Example:
-///     >>> x = interlock.tensor([2.0, 4.0])
-///     >>> interlock.addcdiv(x, x, x, value=0.5)
-///     tensor([2.5000, 4.5000])
-#[tensor_op(function, method, inplace, out, example = "x, y, x, value=0.5")]
-fn addcdiv(
-    input: &CoreTensor,
-    tensor1: &CoreTensor,
-    tensor2: &CoreTensor,
-    #[keyword] value: Option<Scalar>,
-) -> Result<CoreTensor> {
-    elementwise::addcdiv(input, tensor1, tensor2, value.unwrap_or(Scalar::Int(1)))
+accumulated! {
+    /// Return `input + value * tensor1 * tensor2`, elementwise.
+    addcmul "DTypeError: The promoted dtype is bool." => "tensor([ 4., 12.])";
+    /// Return `input + value * tensor1 / tensor2`, elementwise.
+    addcdiv "DTypeError: Neither `tensor1` nor `tensor2` is floating point." => "tensor([2.5000, 4.5000])";
 }
 
 /// Return `input + weight * (end - input)`, elementwise.

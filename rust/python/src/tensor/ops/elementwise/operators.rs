@@ -12,7 +12,6 @@ use interlock_tensor::elementwise::{
 };
 use interlock_tensor::{Result, Scalar, Tensor as CoreTensor};
 use pyo3::Borrowed;
-use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, new_type_error};
@@ -169,6 +168,12 @@ binary_operators! {
     __rshift__ "bitwise_right_shift: other" |a, b| bitwise_right_shift(a, b.operand());
     __rrshift__ "bitwise_right_shift: input" |a, b| bitwise_right_shift(b.operand(), a);
     __mod__ "remainder: other" |a, b| a.remainder(b.operand());
+    __eq__ "eq: other" |a, b| a.equal(b.operand());
+    __ne__ "ne: other" |a, b| a.not_equal(b.operand());
+    __lt__ "lt: other" |a, b| a.less(b.operand());
+    __le__ "le: other" |a, b| a.less_equal(b.operand());
+    __gt__ "gt: other" |a, b| a.greater(b.operand());
+    __ge__ "ge: other" |a, b| a.greater_equal(b.operand());
     {
         __rsub__ "sub: other" rsub sub;
         __rtruediv__ "div: other" rdiv div;
@@ -240,25 +245,6 @@ impl Tensor {
     fn __abs__(&self, py: Python<'_>) -> PyResult<Tensor> {
         let tensor = &*self.core(py);
         run_op(py, "abs", work_size(tensor), || tensor.abs())
-    }
-
-    fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> OperatorResult {
-        let what = match op {
-            CompareOp::Eq => "eq: other",
-            CompareOp::Ne => "ne: other",
-            CompareOp::Lt => "lt: other",
-            CompareOp::Le => "le: other",
-            CompareOp::Gt => "gt: other",
-            CompareOp::Ge => "ge: other",
-        };
-        binary_operator(what, self, other, &|a, b| match op {
-            CompareOp::Eq => a.equal(b.operand()),
-            CompareOp::Ne => a.not_equal(b.operand()),
-            CompareOp::Lt => a.less(b.operand()),
-            CompareOp::Le => a.less_equal(b.operand()),
-            CompareOp::Gt => a.greater(b.operand()),
-            CompareOp::Ge => a.greater_equal(b.operand()),
-        })
     }
 
     fn __ipow__<'py>(

@@ -64,6 +64,9 @@ fn multi_head_attention(
     #[pyo3(from_py_with = switches::multi_head_attention::is_causal)] is_causal: bool,
 ) -> PyResult<(Tensor, Option<Tensor>)> {
     let py = query.py();
+    let optional = |what, given: OptionalArg<'_, '_>| {
+        given.map_or(Ok(None), |given| extract_optional_tensor(what, given))
+    };
     let num_heads = usize::try_from(extract_int("MultiheadAttention: num_heads", num_heads)?).unwrap_or(0);
     let (query, key) = (
         extract_tensor("MultiheadAttention: query", query)?,
@@ -71,11 +74,11 @@ fn multi_head_attention(
     );
     let value = extract_tensor("MultiheadAttention: value", value)?;
     let in_proj_weight = extract_tensor("MultiheadAttention: in_proj_weight", in_proj_weight)?;
-    let in_proj_bias = extract_optional_tensor("MultiheadAttention: in_proj_bias", in_proj_bias)?;
+    let in_proj_bias = optional("MultiheadAttention: in_proj_bias", in_proj_bias)?;
     let out_proj_weight = extract_tensor("MultiheadAttention: out_proj.weight", out_proj_weight)?;
-    let out_proj_bias = extract_optional_tensor("MultiheadAttention: out_proj.bias", out_proj_bias)?;
-    let key_padding_mask = extract_optional_tensor("MultiheadAttention: key_padding_mask", key_padding_mask)?;
-    let attn_mask = extract_optional_tensor("MultiheadAttention: attn_mask", attn_mask)?;
+    let out_proj_bias = optional("MultiheadAttention: out_proj.bias", out_proj_bias)?;
+    let key_padding_mask = optional("MultiheadAttention: key_padding_mask", key_padding_mask)?;
+    let attn_mask = optional("MultiheadAttention: attn_mask", attn_mask)?;
     scope_debug::warn_suspended_scopes(py)?;
     let (out, weights) = maybe_detach(py, "MultiheadAttention", DETACH_THRESHOLD, || {
         let args = MultiHeadArgs {

@@ -10,130 +10,91 @@ use crate::tensor::formats::Format;
 use crate::tensor::generator::GivenGenerator;
 use crate::tensor::operation::{Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, tensor_op};
 
-/// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
-///
-/// `manual_seed` sets the seed. The numbers do not depend on the device.
-///
-/// Args:
-///     {sizes}
-///     generator: The generator that draws. None means the default one of the device.
-///     dtype: The element type; None means float32.
-///     {new_tensor}
-///
-/// Raises:
-///     ArgumentError: A size is negative.
-///     DTypeError: `dtype` is not floating point.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> x = interlock.rand(2, 3)
-///     >>> x.shape
-///     (2, 3)
-#[tensor_op(function, attached, example = "2, 3")]
-fn rand(
-    py: Python<'_>,
-    op: &'static str,
-    #[variadic] size: &Sizes,
-    #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options(out)] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.rand(size, options)
-    })
+/// Declares tensors of random floats. A row has the name, which is also the name of the generator's method.
+macro_rules! floats {
+    ($($(#[$doc:meta])* $name:ident;)+) => {
+        $($(#[$doc])*
+        ///
+        /// `manual_seed` sets the seed. The numbers do not depend on the device.
+        ///
+        /// Args:
+        ///     {sizes}
+        ///     generator: The generator that draws. None means the default one of the device.
+        ///     dtype: The element type; None means float32.
+        ///     {new_tensor}
+        ///
+        /// Raises:
+        ///     ArgumentError: A size is negative.
+        ///     DTypeError: `dtype` is not floating point.
+        ///     {new_tensor_errors}
+        ///
+        /// Example:
+        #[doc = concat!("     >>> x = interlock.", stringify!($name), "(2, 3)")]
+        ///     >>> x.shape
+        ///     (2, 3)
+        #[tensor_op(function, attached, example = "2, 3")]
+        fn $name(
+            py: Python<'_>,
+            op: &'static str,
+            #[variadic] size: &Sizes,
+            #[keyword] generator: Option<GivenGenerator<'_>>,
+            #[options(out)] options: &NewTensor,
+        ) -> PyResult<Py<Tensor>> {
+            options.create(py, op, DType::DEFAULT_FLOAT, |options| {
+                GivenGenerator::or_default(generator, op, options.placement)?.$name(size, options)
+            })
+        })+
+    };
 }
 
-/// Return random numbers of the standard normal distribution: mean 0, variance 1.
-///
-/// `manual_seed` sets the seed. The numbers do not depend on the device.
-///
-/// Args:
-///     {sizes}
-///     generator: The generator that draws. None means the default one of the device.
-///     dtype: The element type; None means float32.
-///     {new_tensor}
-///
-/// Raises:
-///     ArgumentError: A size is negative.
-///     DTypeError: `dtype` is not floating point.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> x = interlock.randn(2, 3)
-///     >>> x.shape
-///     (2, 3)
-#[tensor_op(function, attached, example = "2, 3")]
-fn randn(
-    py: Python<'_>,
-    op: &'static str,
-    #[variadic] size: &Sizes,
-    #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options(out)] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.randn(size, options)
-    })
+floats! {
+    /// Return random numbers that are uniformly distributed from 0 to 1 (exclusive).
+    rand;
+    /// Return random numbers of the standard normal distribution: mean 0, variance 1.
+    randn;
 }
 
-/// Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
-///
-/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-///
-/// Args:
-///     input: The tensor whose shape is used.
-///     generator: The generator that draws. None means the default one of the device.
-///     {memory_format}
-///     {new_tensor_like}
-///
-/// Raises:
-///     DTypeError: The dtype is not floating point.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.rand_like(interlock.zeros(2, 3)).shape
-///     (2, 3)
-#[tensor_op(function, attached, example = "x")]
-fn rand_like(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, |shape, options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.rand(shape, options)
-    })
+/// Declares tensors of random floats in the shape of another tensor. A row has the name and the generator's method.
+macro_rules! floats_in_shape {
+    ($($(#[$doc:meta])* $name:ident $draw:ident;)+) => {
+        $($(#[$doc])*
+        ///
+        /// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
+        ///
+        /// Args:
+        ///     input: The tensor whose shape is used.
+        ///     generator: The generator that draws. None means the default one of the device.
+        ///     {memory_format}
+        ///     {new_tensor_like}
+        ///
+        /// Raises:
+        ///     DTypeError: The dtype is not floating point.
+        ///     {new_tensor_errors}
+        ///
+        /// Example:
+        #[doc = concat!("     >>> interlock.", stringify!($name), "(interlock.zeros(2, 3)).shape")]
+        ///     (2, 3)
+        #[tensor_op(function, attached, example = "x")]
+        fn $name(
+            py: Python<'_>,
+            op: &'static str,
+            input: &CoreTensor,
+            #[keyword] generator: Option<GivenGenerator<'_>>,
+            #[keyword] memory_format: Option<Format>,
+            #[options] options: &NewTensor,
+        ) -> PyResult<Py<Tensor>> {
+            options.create_in_shape(py, op, input, memory_format, |shape, options| {
+                GivenGenerator::or_default(generator, op, options.placement)?.$draw(shape, options)
+            })
+        })+
+    };
 }
 
-/// Return random numbers of the standard normal distribution, in the shape of another tensor.
-///
-/// `manual_seed` sets the seed. The numbers do not depend on the device, and differ from those of PyTorch.
-///
-/// Args:
-///     input: The tensor whose shape is used.
-///     generator: The generator that draws. None means the default one of the device.
-///     {memory_format}
-///     {new_tensor_like}
-///
-/// Raises:
-///     DTypeError: The dtype is not floating point.
-///     {new_tensor_errors}
-///
-/// Example:
-///     >>> interlock.randn_like(interlock.zeros(2, 3)).shape
-///     (2, 3)
-#[tensor_op(function, attached, example = "x")]
-fn randn_like(
-    py: Python<'_>,
-    op: &'static str,
-    input: &CoreTensor,
-    #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, |shape, options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.randn(shape, options)
-    })
+floats_in_shape! {
+    /// Return random numbers that are uniformly distributed from 0 to 1 (exclusive), in the shape of another tensor.
+    rand_like rand;
+    /// Return random numbers of the standard normal distribution, in the shape of another tensor.
+    randn_like randn;
 }
 
 /// Return uniformly distributed random integers. `randint(high, size)` starts at 0.

@@ -4,50 +4,37 @@ use interlock_tensor::{Result, Tensor as CoreTensor};
 
 use crate::tensor::operation::tensor_op;
 
-/// Return the index of the maximum, among all elements or along a dimension.
-///
-/// Args:
-///     {input}
-///     dim: The dimension. None means all elements, which are counted in row-major order.
-///     {keepdim}
-///
-/// Returns:
-///     An int64 tensor. Of equal elements the first index counts; NaN counts as the maximum.
-///
-/// Raises:
-///     {no_bools}
-///     {no_dim}
-///     {empty_dim}
-///
-/// Example:
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.argmax(x), interlock.argmax(x, 1)
-///     (tensor(2), tensor([1, 0]))
-#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-fn argmax(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-    input.argmax(dim, keepdim)
+/// Declares the indices of extremes, which are methods of the core's tensor of the same name. A row has the name, the extreme
+/// and the result of the example.
+macro_rules! indices {
+    ($($name:ident $extreme:literal => $result:literal;)+) => {
+        $(#[doc = concat!(" Return the index of the ", $extreme, ", among all elements or along a dimension.")]
+        ///
+        /// Args:
+        ///     {input}
+        ///     dim: The dimension. None means all elements, which are counted in row-major order.
+        ///     {keepdim}
+        ///
+        /// Returns:
+        #[doc = concat!("     An int64 tensor. Of equal elements the first index counts; NaN counts as the ", $extreme, ".")]
+        ///
+        /// Raises:
+        ///     {no_bools}
+        ///     {no_dim}
+        ///     {empty_dim}
+        ///
+        /// Example:
+        ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+        #[doc = concat!("     >>> interlock.", stringify!($name), "(x), interlock.", stringify!($name), "(x, 1)")]
+        #[doc = concat!("     ", $result)]
+        #[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
+        fn $name(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+            input.$name(dim, keepdim)
+        })+
+    };
 }
 
-/// Return the index of the minimum, among all elements or along a dimension.
-///
-/// Args:
-///     {input}
-///     dim: The dimension. None means all elements, which are counted in row-major order.
-///     {keepdim}
-///
-/// Returns:
-///     An int64 tensor. Of equal elements the first index counts; NaN counts as the minimum.
-///
-/// Raises:
-///     {no_bools}
-///     {no_dim}
-///     {empty_dim}
-///
-/// Example:
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.argmin(x), interlock.argmin(x, 1)
-///     (tensor(0), tensor([0, 1]))
-#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-fn argmin(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-    input.argmin(dim, keepdim)
+indices! {
+    argmax "maximum" => "(tensor(2), tensor([1, 0]))";
+    argmin "minimum" => "(tensor(0), tensor([0, 1]))";
 }

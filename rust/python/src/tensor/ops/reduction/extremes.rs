@@ -10,136 +10,111 @@ use crate::tensor::operation::{
     err_out_is_two, tensor_op,
 };
 
-/// Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
-///
-/// Args:
-///     {input}
-///     dim: The dimension, or a tensor. None means all elements.
-///     {keepdim}
-///
-/// Returns:
-///     The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
-///     `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
-///     the larger elements of both, as `maximum`. NaN counts as the maximum.
-///
-/// Raises:
-///     {no_dim}
-///     ShapeError: There are no elements.
-///     IndexError: The dimension has size 0.
-///     TypeError: `keepdim` is set without `dim`.
-///
-/// Example:
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.max(x)
-///     tensor(7)
-///     >>> interlock.max(x, 1).values
-///     tensor([5, 7])
-#[tensor_op(
-    function,
-    method,
-    out,
-    example = "x; x, 1; x, z",
-    overloads(
-        "(input: Tensor, dim: None = None) -> Tensor",
-        "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max",
-        "(input: Tensor, dim: Tensor) -> Tensor"
-    )
-)]
-fn max(input: &CoreTensor, dim: &Option<DimOrTensor>, #[default(false)] keepdim: bool) -> Result<Extremes> {
-    match dim {
-        Some(DimOrTensor::Tensor(other)) => elementwise::maximum(input, other).map(Extremes::Tensor),
-        Some(DimOrTensor::Dim(dim)) => input.max_along(*dim, keepdim).map(Extremes::along),
-        None => without_dim("max", keepdim).and_then(|()| input.max()).map(Extremes::Tensor),
-    }
+/// Declares extremes of all elements, along a dimension or of two tensors. A row has the name, the methods of the core's tensor
+/// and the overload with a dimension.
+macro_rules! extremes {
+    ($($(#[$doc:meta])* $name:ident $along:ident $of_pairs:ident $overload:literal;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     dim: The dimension, or a tensor. None means all elements.
+        ///     {keepdim}
+        ///
+        /// Raises:
+        ///     {no_dim}
+        ///     ShapeError: There are no elements.
+        ///     IndexError: The dimension has size 0.
+        ///     TypeError: `keepdim` is set without `dim`.
+        #[tensor_op(
+            function,
+            method,
+            out,
+            example = "x; x, 1; x, z",
+            overloads("(input: Tensor, dim: None = None) -> Tensor", $overload, "(input: Tensor, dim: Tensor) -> Tensor")
+        )]
+        fn $name(
+            input: &CoreTensor,
+            dim: &Option<DimOrTensor>,
+            #[default(false)] keepdim: bool,
+        ) -> Result<Extremes> {
+            match dim {
+                Some(DimOrTensor::Tensor(other)) => elementwise::$of_pairs(input, other).map(Extremes::Tensor),
+                Some(DimOrTensor::Dim(dim)) => input.$along(*dim, keepdim).map(Extremes::along),
+                None => without_dim(stringify!($name), keepdim).and_then(|()| input.$name()).map(Extremes::Tensor),
+            }
+        })+
+    };
 }
 
-/// Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
-///
-/// Args:
-///     {input}
-///     dim: The dimension, or a tensor. None means all elements.
-///     {keepdim}
-///
-/// Returns:
-///     The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
-///     `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
-///     the smaller elements of both, as `minimum`. NaN counts as the minimum.
-///
-/// Raises:
-///     {no_dim}
-///     ShapeError: There are no elements.
-///     IndexError: The dimension has size 0.
-///     TypeError: `keepdim` is set without `dim`.
-///
-/// Example:
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.min(x)
-///     tensor(1)
-///     >>> interlock.min(x, 1).values
-///     tensor([1, 2])
-#[tensor_op(
-    function,
-    method,
-    out,
-    example = "x; x, 1; x, z",
-    overloads(
-        "(input: Tensor, dim: None = None) -> Tensor",
-        "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min",
-        "(input: Tensor, dim: Tensor) -> Tensor"
-    )
-)]
-fn min(input: &CoreTensor, dim: &Option<DimOrTensor>, #[default(false)] keepdim: bool) -> Result<Extremes> {
-    match dim {
-        Some(DimOrTensor::Tensor(other)) => elementwise::minimum(input, other).map(Extremes::Tensor),
-        Some(DimOrTensor::Dim(dim)) => input.min_along(*dim, keepdim).map(Extremes::along),
-        None => without_dim("min", keepdim).and_then(|()| input.min()).map(Extremes::Tensor),
-    }
+extremes! {
+    /// Return the maximum of all elements, or along a dimension, or of each pair of elements of two tensors.
+    ///
+    /// Returns:
+    ///     The maximum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+    ///     `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+    ///     the larger elements of both, as `maximum`. NaN counts as the maximum.
+    ///
+    /// Example:
+    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+    ///     >>> interlock.max(x)
+    ///     tensor(7)
+    ///     >>> interlock.max(x, 1).values
+    ///     tensor([5, 7])
+    max max_along maximum "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max";
+
+    /// Return the minimum of all elements, or along a dimension, or of each pair of elements of two tensors.
+    ///
+    /// Returns:
+    ///     The minimum of all elements, which share the gradient if they are equal. With a dimension a named tuple
+    ///     `(values, indices)` in which the first of equal elements counts and receives the gradient. With a tensor
+    ///     the smaller elements of both, as `minimum`. NaN counts as the minimum.
+    ///
+    /// Example:
+    ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+    ///     >>> interlock.min(x)
+    ///     tensor(1)
+    ///     >>> interlock.min(x, 1).values
+    ///     tensor([1, 2])
+    min min_along minimum "(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min";
 }
 
-/// Return the maximum of all elements, or over one or several dimensions.
-///
-/// The result is NaN where an element is NaN. Equal maxima share the gradient.
-///
-/// Args:
-///     {input}
-///     {dims}
-///     {keepdim}
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
-///     IndexError: A reduced dimension has size 0.
-///
-/// Example:
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.amax(x, 0)
-///     tensor([7, 5])
-#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-fn amax(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-    input.amax(dim.as_deref(), keepdim)
+/// Declares extremes over dimensions, which are methods of the core's tensor of the same name. A row has the name and the
+/// result of the example.
+macro_rules! over_dims {
+    ($($(#[$doc:meta])* $name:ident => $result:literal;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     {dims}
+        ///     {keepdim}
+        ///
+        /// Raises:
+        ///     {no_dim}
+        ///     {dim_twice}
+        ///     IndexError: A reduced dimension has size 0.
+        ///
+        /// Example:
+        ///     >>> x = interlock.tensor([[1, 5], [7, 2]])
+        #[doc = concat!("     >>> interlock.", stringify!($name), "(x, 0)")]
+        #[doc = concat!("     ", $result)]
+        #[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
+        fn $name(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+            input.$name(dim.as_deref(), keepdim)
+        })+
+    };
 }
 
-/// Return the minimum of all elements, or over one or several dimensions.
-///
-/// The result is NaN where an element is NaN. Equal minima share the gradient.
-///
-/// Args:
-///     {input}
-///     {dims}
-///     {keepdim}
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
-///     IndexError: A reduced dimension has size 0.
-///
-/// Example:
-///     >>> x = interlock.tensor([[1, 5], [7, 2]])
-///     >>> interlock.amin(x, 0)
-///     tensor([1, 2])
-#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-fn amin(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-    input.amin(dim.as_deref(), keepdim)
+over_dims! {
+    /// Return the maximum of all elements, or over one or several dimensions.
+    ///
+    /// The result is NaN where an element is NaN. Equal maxima share the gradient.
+    amax => "tensor([7, 5])";
+    /// Return the minimum of all elements, or over one or several dimensions.
+    ///
+    /// The result is NaN where an element is NaN. Equal minima share the gradient.
+    amin => "tensor([1, 2])";
 }
 
 /// Return the minimum and the maximum of all elements, or along a dimension.

@@ -5,55 +5,38 @@ use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
 use super::conversion::converted;
 use crate::tensor::operation::tensor_op;
 
-/// Return the cumulative sum of the elements along a dimension.
-///
-/// Args:
-///     {input}
-///     dim: The dimension.
-///     {wide_dtype}
-///
-/// Raises:
-///     {no_dim}
-///     DTypeError: `dtype` is bool.
-///
-/// Example:
-///     >>> x = interlock.tensor([1, 2, 3])
-///     >>> interlock.cumsum(x, 0)
-///     tensor([1, 3, 6])
-#[tensor_op(function, method, out(exact), example = "x, 1")]
-fn cumsum(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
-    scanned("cumsum", input, dtype, |input| input.cumsum(dim))
+/// Declares scans, which are methods of the core's tensor of the same name. A row has the name and the result of the example.
+macro_rules! scans {
+    ($($(#[$doc:meta])* $name:ident => $result:literal;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     dim: The dimension.
+        ///     {wide_dtype}
+        ///
+        /// Raises:
+        ///     {no_dim}
+        ///     DTypeError: `dtype` is bool.
+        ///
+        /// Example:
+        ///     >>> x = interlock.tensor([1, 2, 3])
+        #[doc = concat!("     >>> interlock.", stringify!($name), "(x, 0)")]
+        #[doc = concat!("     ", $result)]
+        #[tensor_op(function, method, out(exact), example = "x, 1")]
+        fn $name(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
+            match dtype {
+                // Bools have no sums and products.
+                Some(DType::Bool) => Err(Error::not_numeric(stringify!($name), "dtype", "")),
+                dtype => converted(input, dtype, |input| input.$name(dim)),
+            }
+        })+
+    };
 }
 
-/// Return the cumulative product of the elements along a dimension.
-///
-/// Args:
-///     {input}
-///     dim: The dimension.
-///     {wide_dtype}
-///
-/// Raises:
-///     {no_dim}
-///     DTypeError: `dtype` is bool.
-///
-/// Example:
-///     >>> x = interlock.tensor([1, 2, 3])
-///     >>> interlock.cumprod(x, 0)
-///     tensor([1, 2, 6])
-#[tensor_op(function, method, out(exact), example = "x, 1")]
-fn cumprod(input: &CoreTensor, dim: i64, #[keyword] dtype: Option<DType>) -> Result<CoreTensor> {
-    scanned("cumprod", input, dtype, |input| input.cumprod(dim))
-}
-
-/// Runs an operation, as [`converted`]. Bools have no sums and products.
-fn scanned(
-    op: &'static str,
-    input: &CoreTensor,
-    dtype: Option<DType>,
-    operation: impl FnOnce(&CoreTensor) -> Result<CoreTensor>,
-) -> Result<CoreTensor> {
-    match dtype {
-        Some(DType::Bool) => Err(Error::not_numeric(op, "dtype", "")),
-        dtype => converted(input, dtype, operation),
-    }
+scans! {
+    /// Return the cumulative sum of the elements along a dimension.
+    cumsum => "tensor([1, 3, 6])";
+    /// Return the cumulative product of the elements along a dimension.
+    cumprod => "tensor([1, 2, 6])";
 }

@@ -6,140 +6,82 @@ use pyo3::prelude::*;
 use crate::switches::try_bool;
 use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op};
 
-/// Return the variance of all elements, or over one or several dimensions.
-///
-/// The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
-/// `UserWarning` is issued if that is not positive.
-///
-/// Args:
-///     {input}
-///     {dims_or_unbiased}
-///     {unbiased}
-///     {keepdim}
-///     {correction}
-///
-/// Raises:
-///     {no_floats}
-///     {no_dim}
-///     {dim_twice}
-///     {unbiased_twice}
-///
-/// Example:
-///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
-///     >>> interlock.var(x), interlock.var(x, correction=0)
-///     (tensor(7.), tensor(4.6667))
-#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1; x, 0, correction=0")]
-fn var(
-    input: &CoreTensor,
-    dim: &Option<DimsOrUnbiased>,
-    unbiased: Option<bool>,
-    #[default(false)] keepdim: bool,
-    #[keyword] correction: Option<Scalar>,
-) -> Result<CoreTensor> {
-    let (dims, correction) = spread("var", dim, unbiased, correction)?;
-    input.var(dims, correction, keepdim)
+/// Declares statistics with a correction, which are methods of the core's tensor of the same name. A row has the name, the
+/// options of the operation and the result.
+macro_rules! corrected {
+    ($($(#[$doc:meta])* $name:ident ($($option:tt)+) $result:ty;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     {dims_or_unbiased}
+        ///     {unbiased}
+        ///     {keepdim}
+        ///     {correction}
+        ///
+        /// Raises:
+        ///     {no_floats}
+        ///     {no_dim}
+        ///     {dim_twice}
+        ///     {unbiased_twice}
+        #[tensor_op($($option)+)]
+        fn $name(
+            input: &CoreTensor,
+            dim: &Option<DimsOrUnbiased>,
+            unbiased: Option<bool>,
+            #[default(false)] keepdim: bool,
+            #[keyword] correction: Option<Scalar>,
+        ) -> Result<$result> {
+            let (dims, correction) = spread(stringify!($name), dim, unbiased, correction)?;
+            input.$name(dims, correction, keepdim)
+        })+
+    };
 }
 
-/// Return the standard deviation of all elements, or over one or several dimensions.
-///
-/// The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
-/// `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
-///
-/// Args:
-///     {input}
-///     {dims_or_unbiased}
-///     {unbiased}
-///     {keepdim}
-///     {correction}
-///
-/// Raises:
-///     {no_floats}
-///     {no_dim}
-///     {dim_twice}
-///     {unbiased_twice}
-///
-/// Example:
-///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
-///     >>> interlock.std(x), interlock.std(x, correction=0)
-///     (tensor(2.6458), tensor(2.1602))
-#[tensor_op(function, method, out(exact, overlap), example = "x; x, 1; x, 0, correction=0")]
-fn std(
-    input: &CoreTensor,
-    dim: &Option<DimsOrUnbiased>,
-    unbiased: Option<bool>,
-    #[default(false)] keepdim: bool,
-    #[keyword] correction: Option<Scalar>,
-) -> Result<CoreTensor> {
-    let (dims, correction) = spread("std", dim, unbiased, correction)?;
-    input.std(dims, correction, keepdim)
-}
+corrected! {
+    /// Return the variance of all elements, or over one or several dimensions.
+    ///
+    /// The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+    /// `UserWarning` is issued if that is not positive.
+    ///
+    /// Example:
+    ///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+    ///     >>> interlock.var(x), interlock.var(x, correction=0)
+    ///     (tensor(7.), tensor(4.6667))
+    var (function, method, out(exact, overlap), example = "x; x, 1; x, 0, correction=0") CoreTensor;
 
-/// Return the variance and the mean of all elements, or over one or several dimensions.
-///
-/// Args:
-///     {input}
-///     {dims_or_unbiased}
-///     {unbiased}
-///     {keepdim}
-///     {correction}
-///
-/// Returns:
-///     The results of `var` and of `mean`.
-///
-/// Raises:
-///     {no_floats}
-///     {no_dim}
-///     {dim_twice}
-///     {unbiased_twice}
-///
-/// Example:
-///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
-///     >>> interlock.var_mean(x)
-///     (tensor(7.), tensor(3.))
-#[tensor_op(function, example = "x, 1")]
-fn var_mean(
-    input: &CoreTensor,
-    dim: &Option<DimsOrUnbiased>,
-    unbiased: Option<bool>,
-    #[default(false)] keepdim: bool,
-    #[keyword] correction: Option<Scalar>,
-) -> Result<(CoreTensor, CoreTensor)> {
-    let (dims, correction) = spread("var_mean", dim, unbiased, correction)?;
-    input.var_mean(dims, correction, keepdim)
-}
+    /// Return the standard deviation of all elements, or over one or several dimensions.
+    ///
+    /// The sum of the squared deviations from the mean is divided by the number of elements less the correction. A
+    /// `UserWarning` is issued if that is not positive. The gradient is 0 where the result is 0.
+    ///
+    /// Example:
+    ///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+    ///     >>> interlock.std(x), interlock.std(x, correction=0)
+    ///     (tensor(2.6458), tensor(2.1602))
+    std (function, method, out(exact, overlap), example = "x; x, 1; x, 0, correction=0") CoreTensor;
 
-/// Return the standard deviation and the mean of all elements, or over one or several dimensions.
-///
-/// Args:
-///     {input}
-///     {dims_or_unbiased}
-///     {unbiased}
-///     {keepdim}
-///     {correction}
-///
-/// Returns:
-///     The results of `std` and of `mean`.
-///
-/// Raises:
-///     {no_floats}
-///     {no_dim}
-///     {dim_twice}
-///     {unbiased_twice}
-///
-/// Example:
-///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
-///     >>> interlock.std_mean(x)
-///     (tensor(2.6458), tensor(3.))
-#[tensor_op(function, example = "x, 1")]
-fn std_mean(
-    input: &CoreTensor,
-    dim: &Option<DimsOrUnbiased>,
-    unbiased: Option<bool>,
-    #[default(false)] keepdim: bool,
-    #[keyword] correction: Option<Scalar>,
-) -> Result<(CoreTensor, CoreTensor)> {
-    let (dims, correction) = spread("std_mean", dim, unbiased, correction)?;
-    input.std_mean(dims, correction, keepdim)
+    /// Return the variance and the mean of all elements, or over one or several dimensions.
+    ///
+    /// Returns:
+    ///     The results of `var` and of `mean`.
+    ///
+    /// Example:
+    ///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+    ///     >>> interlock.var_mean(x)
+    ///     (tensor(7.), tensor(3.))
+    var_mean (function, example = "x, 1") (CoreTensor, CoreTensor);
+
+    /// Return the standard deviation and the mean of all elements, or over one or several dimensions.
+    ///
+    /// Returns:
+    ///     The results of `std` and of `mean`.
+    ///
+    /// Example:
+    ///     >>> x = interlock.tensor([1.0, 2.0, 6.0])
+    ///     >>> interlock.std_mean(x)
+    ///     (tensor(2.6458), tensor(3.))
+    std_mean (function, example = "x, 1") (CoreTensor, CoreTensor);
 }
 
 /// The argument `dim`. As in PyTorch a bool in its place is `unbiased`.

@@ -4,52 +4,40 @@ use interlock_tensor::{Result, Tensor as CoreTensor, Tolerance};
 
 use crate::tensor::operation::{Ints, tensor_op};
 
-/// Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
-///
-/// Args:
-///     {input}
-///     {dims_or_all}
-///     {keepdim}
-///
-/// Returns:
-///     A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
-///     dimension.
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
-///
-/// Example:
-///     >>> x = interlock.tensor([[0, 1], [2, 3]])
-///     >>> interlock.all(x), interlock.all(x, 0)
-///     (tensor(False), tensor([False,  True]))
-#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-fn all(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-    input.all_over(dim.as_deref(), keepdim)
+/// Declares reductions to truth values. A row has the name, the method of the core's tensor and the result of the example.
+macro_rules! truths {
+    ($($(#[$doc:meta])* $name:ident $over:ident => $result:literal;)+) => {
+        $($(#[$doc])*
+        ///
+        /// Args:
+        ///     {input}
+        ///     {dims_or_all}
+        ///     {keepdim}
+        ///
+        /// Returns:
+        ///     A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
+        ///     dimension.
+        ///
+        /// Raises:
+        ///     {no_dim}
+        ///     {dim_twice}
+        ///
+        /// Example:
+        ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
+        #[doc = concat!("     >>> interlock.", stringify!($name), "(x), interlock.", stringify!($name), "(x, 0)")]
+        #[doc = concat!("     ", $result)]
+        #[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
+        fn $name(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
+            input.$over(dim.as_deref(), keepdim)
+        })+
+    };
 }
 
-/// Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
-///
-/// Args:
-///     {input}
-///     {dims_or_all}
-///     {keepdim}
-///
-/// Returns:
-///     A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
-///     dimension.
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
-///
-/// Example:
-///     >>> x = interlock.tensor([[0, 1], [2, 3]])
-///     >>> interlock.any(x), interlock.any(x, 0)
-///     (tensor(True), tensor([True, True]))
-#[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-fn any(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-    input.any_over(dim.as_deref(), keepdim)
+truths! {
+    /// Return whether all elements are nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+    all all_over => "(tensor(False), tensor([False,  True]))";
+    /// Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
+    any any_over => "(tensor(True), tensor([True, True]))";
 }
 
 /// Return the number of nonzero elements, of all elements or over one or several dimensions.

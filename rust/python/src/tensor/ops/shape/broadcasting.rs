@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::scope_debug;
-use crate::tensor::args::{extract_tensor, try_iter_arg};
+use crate::tensor::args::{extract_items, extract_tensor};
 use crate::tensor::call::maybe_detach;
-use crate::tensor::fallible_alloc::{try_collect, try_tuple};
+use crate::tensor::fallible_alloc::try_tuple;
 use crate::tensor::operation::{Call, IntoPython, compute_or_self};
 use crate::tensor::{ReadTensor, Tensor};
 
@@ -37,8 +37,7 @@ fn run_views_or_selves<'py>(
 
 /// Extracts the tensors of an iterable.
 fn extract_tensors(what: &str, item: &str, tensors: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTensor>> {
-    let items = try_iter_arg(what, "a sequence of Tensors", tensors)?;
-    try_collect(tensors.py(), items.map(|given| extract_tensor(item, &given?)))
+    extract_items(what, "a sequence of Tensors", tensors, |given| extract_tensor(item, given))
 }
 
 /// Returns the arguments with at least `ndim` dimensions: a tuple, or one tensor if that is the only argument.
