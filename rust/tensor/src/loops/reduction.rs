@@ -102,12 +102,13 @@ pub(super) unsafe fn finish_states<A: Copy, U: Element>(
     }
 }
 
-/// A reduction by four functions: a state of no elements, the addition of an element to a state and of two states, and the
-/// result of a state.
-struct Fold<A, Add, Merge, Finish, D> {
+/// A reduction by a state of no elements and functions: for the addition of an element to a state and of two states, the
+/// state of a run of elements, and the result of a state.
+struct Fold<A, Add, Merge, OfRun, Finish, D> {
     start: A,
     add: Add,
     merge: Merge,
+    of_run: OfRun,
     finish: Finish,
     types: PhantomData<fn() -> D>,
 }
@@ -119,40 +120,62 @@ pub(crate) fn fold<T: Element, A: Copy + Send + Sync + 'static, U: Element>(
     merge: impl Fn(A, A) -> A + Copy + Send + Sync + 'static,
     finish: impl Fn(A) -> U + Copy + Send + Sync + 'static,
 ) -> impl ReduceLoop {
-    const { assert!(align_of::<A>() <= 8, "states are aligned to 8 bytes") };
-    Fold { start, add, merge, finish, types: PhantomData::<fn() -> (T, U)> }
+    fold_runs(
+        (start, add),
+        merge,
+        #[inline(always)]
+        move |elements: &[T]| {
+            reduced(
+                elements.len(),
+                // SAFETY: the index is below the length.
+                #[inline(always)]
+                |index| unsafe { *elements.get_unchecked(index) },
+                start,
+                add,
+                merge,
+            )
+        },
+        finish,
+    )
 }
 
-impl<T, A, U, Add, Merge, Finish> Fold<A, Add, Merge, Finish, (T, U)>
-where
-    T: Element,
-    A: Copy + Send + Sync + 'static,
-    U: Element,
-    Add: Fn(A, T) -> A + Copy + Send + Sync + 'static,
-    Merge: Fn(A, A) -> A + Copy + Send + Sync + 'static,
-    Finish: Fn(A) -> U + Copy + Send + Sync + 'static,
-{
-    /// Whether the elements are folded in lanes. For integers, whose sums have no order, the compiler chooses them.
-    const HAS_LANES: bool = T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>();
+/// Returns the loop that folds elements as [`fold`] does, with a function of its own for elements without gaps. It should be
+/// `#[inline(always)]`, so that it is compiled for each instruction set.
+pub(crate) fn fold_runs<T: Element, A: Copy + Send + Sync + 'static, U: Element>(
+    (start, add): (A, impl Fn(A, T) -> A + Copy + Send + Sync + 'static),
+    merge: impl Fn(A, A) -> A + Copy + Send + Sync + 'static,
+    of_run: impl Fn(&[T]) -> A + Copy + Send + Sync + 'static,
+    finish: impl Fn(A) -> U + Copy + Send + Sync + 'static,
+) -> impl ReduceLoop {
+    const { assert!(align_of::<A>() <= 8, "states are aligned to 8 bytes") };
+    Fold { start, add, merge, of_run, finish, types: PhantomData::<fn() -> (T, U)> }
+}
 
-    /// Returns the state of elements, which a function returns for their index.
-    #[inline(always)]
-    fn reduced(&self, count: usize, element: impl Fn(usize) -> T) -> A {
-        if Self::HAS_LANES {
-            fold_indexed(count, element, self.start, self.add, self.merge)
-        } else {
-            (0..count).fold(self.start, |total, index| (self.add)(total, element(index)))
-        }
+/// Returns the state of elements, which a function returns for their index. Floats are folded in lanes; for integers, whose
+/// sums have no order, the compiler chooses them.
+#[inline(always)]
+fn reduced<T: Element, A: Copy>(
+    count: usize,
+    element: impl Fn(usize) -> T,
+    start: A,
+    add: impl Fn(A, T) -> A,
+    merge: impl Fn(A, A) -> A,
+) -> A {
+    if T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>() {
+        fold_indexed(count, element, start, add, merge)
+    } else {
+        (0..count).fold(start, |total, index| add(total, element(index)))
     }
 }
 
-impl<T, A, U, Add, Merge, Finish> ReduceLoop for Fold<A, Add, Merge, Finish, (T, U)>
+impl<T, A, U, Add, Merge, OfRun, Finish> ReduceLoop for Fold<A, Add, Merge, OfRun, Finish, (T, U)>
 where
     T: Element,
     A: Copy + Send + Sync + 'static,
     U: Element,
     Add: Fn(A, T) -> A + Copy + Send + Sync + 'static,
     Merge: Fn(A, A) -> A + Copy + Send + Sync + 'static,
+    OfRun: Fn(&[T]) -> A + Copy + Send + Sync + 'static,
     Finish: Fn(A) -> U + Copy + Send + Sync + 'static,
 {
     fn source(&self) -> DType {
@@ -186,16 +209,11 @@ where
                 let is_done = step == size_of::<T>()
                     && try_vectorized(
                         #[inline(always)]
-                        || {
-                            total = self.reduced(
-                                count,
-                                #[inline(always)]
-                                |index| load(source, index),
-                            );
-                        },
+                        || total = (self.of_run)(std::slice::from_raw_parts(source.cast::<T>(), count)),
                     );
                 if !is_done {
-                    total = self.reduced(count, |index| load(source.add(index * step), 0));
+                    let element = |index: usize| load(source.add(index * step), 0);
+                    total = reduced(count, element, self.start, self.add, self.merge);
                 }
                 let state = state_at(0);
                 state.write((self.merge)(state.read(), total));

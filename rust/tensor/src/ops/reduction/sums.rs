@@ -1,10 +1,10 @@
 //! Reductions: sum, mean, minimum and maximum.
 
-use crate::dtype::{Bool8, dispatch_compute, dispatch_float, larger, smaller};
+use crate::dtype::{Bool8, dispatch_compute, dispatch_float};
 use crate::error::Tuple;
 use crate::iterate::reduce;
 use crate::layout::{distinct_dims, signed_sizes};
-use crate::loops::{self, ReduceLoop};
+use crate::loops;
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::indexing::masked::zero_where;
 use crate::recording::NodeBuilder;
@@ -74,17 +74,6 @@ fn not_extreme(elements: &Tensor, best: &Tensor) -> Result<Tensor> {
             Bool8::new(element != best && !(element.is_nan() && best.is_nan()))
         })
     })
-}
-
-/// Returns the loop that finds the largest elements, or NaN.
-fn largest_of<T: Element>() -> Box<dyn ReduceLoop> {
-    let least = if T::DTYPE == DType::Bool { T::default() } else { T::from_f64(f64::NEG_INFINITY) };
-    Box::new(loops::fold(least, larger::<T>, larger::<T>, |best: T| best))
-}
-
-/// Returns the loop that finds the smallest elements, or NaN.
-fn smallest_of<T: Element>() -> Box<dyn ReduceLoop> {
-    Box::new(loops::fold(T::from_f64(f64::INFINITY), smaller::<T>, smaller::<T>, |best: T| best))
 }
 
 /// Sums over broadcast dimensions so that the result has `shape`: ATen's `sum_to`.
@@ -220,8 +209,12 @@ impl Tensor {
             return Err(err_nothing_to_reduce(op, self.shape(), dims.is_some_and(|dims| !dims.is_empty())));
         }
         let out = dispatch_compute!(self.dtype(), T => {
-            let extremes = if largest { largest_of::<T>() } else { smallest_of::<T>() };
-            reduce(op, self, &over.mask, (over.shape(keepdim), self.dtype()), &*extremes)
+            let to = (over.shape(keepdim), self.dtype());
+            if largest {
+                reduce(op, self, &over.mask, to, &loops::largest_of::<T>())
+            } else {
+                reduce(op, self, &over.mask, to, &loops::smallest_of::<T>())
+            }
         })?;
         record_shared(node, self, &out, over, propagates_nan)?;
         Ok(out)

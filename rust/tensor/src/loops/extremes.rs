@@ -1,0 +1,59 @@
+//! The loops of the largest and of the smallest element.
+
+use super::lanes::fold_in_lanes;
+use super::reduction::{ReduceLoop, fold_runs};
+use crate::dtype::{larger, smaller};
+use crate::{DType, Element};
+
+/// The number of elements of a block, which fit the L1 cache.
+const BLOCK: usize = 512;
+
+/// Returns the loop that finds the largest elements, or NaN.
+pub(crate) fn largest_of<T: Element>() -> impl ReduceLoop {
+    let least = if T::DTYPE == DType::Bool { T::default() } else { T::from_f64(f64::NEG_INFINITY) };
+    extreme(
+        least,
+        larger::<T>,
+        #[inline(always)]
+        |next, best| next > best,
+    )
+}
+
+/// Returns the loop that finds the smallest elements, or NaN.
+pub(crate) fn smallest_of<T: Element>() -> impl ReduceLoop {
+    extreme(
+        T::from_f64(f64::INFINITY),
+        smaller::<T>,
+        #[inline(always)]
+        |next, best| next < best,
+    )
+}
+
+/// Returns the loop of an extreme: `choose` returns one of two elements, or NaN.
+fn extreme<T: Element>(
+    start: T,
+    choose: impl Fn(T, T) -> T + Copy + Send + Sync + 'static,
+    is_better: impl Fn(T, T) -> bool + Copy + Send + Sync + 'static,
+) -> impl ReduceLoop {
+    fold_runs(
+        (start, choose),
+        choose,
+        #[inline(always)]
+        move |run: &[T]| {
+            if !T::DTYPE.is_floating_point() {
+                return run.iter().copied().fold(start, choose);
+            }
+            run.chunks(BLOCK).fold(start, |best, block| choose(best, of_floats(block, start, is_better)))
+        },
+        |best| best,
+    )
+}
+
+/// Returns the extreme of floats. NaN is looked for apart from it: then each is one vector instruction an element.
+#[inline(always)]
+fn of_floats<T: Element>(block: &[T], start: T, is_better: impl Fn(T, T) -> bool) -> T {
+    let choose = |best: T, next: T| if is_better(next, best) { next } else { best };
+    let best = fold_in_lanes(block, start, choose, choose);
+    let has_nan = block.iter().fold(false, |found, element| found | element.is_nan());
+    if has_nan { T::from_f64(f64::NAN) } else { best }
+}
