@@ -183,6 +183,7 @@ def test_operands_without_pairs_points_or_distinct_dimensions_are_refused() -> N
 def test_explain_shows_the_kernel_and_its_sizes() -> None:
     call = dispatch.explain("fft2", interlock.ones(3, 4, 5, 2))
     assert str(call).startswith("fft cpu float32 c2c forward 4x5, batch 3 -> ")
+    assert "cufft: needs a device, got cpu" in str(call)
 
 
 def test_out_receives_the_result() -> None:
