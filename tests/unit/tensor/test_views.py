@@ -128,6 +128,7 @@ def test_shapes_and_strides_are_reported() -> None:
     assert (x.size(), x.stride(), x.numel(), x.dim(), x.is_contiguous()) == ((3, 2), (1, 3), 6, 2, False)
     assert (x.size(-1), x.stride(0), x[1:].storage_offset()) == (2, 1, 1)
     assert x.contiguous().stride() == (2, 1)
+    assert x.expand(4, -1, 2).shape == (4, 3, 2)
     assert x.permute(1, 0).shape == x.transpose(0, -1).shape == (2, 3)
     assert x.unsqueeze(1).squeeze().shape == x.unsqueeze(-1).squeeze(-1).shape == (3, 2)
     with pytest.raises(IndexError, match="2"):
@@ -164,6 +165,8 @@ def test_in_place_results_must_fit_shape_dtype_and_memory() -> None:
     x = interlock.tensor([1, 2])
     with pytest.raises(DTypeError, match=r"int64.*float32"):
         x += 0.5
+    with pytest.raises(DTypeError, match="div_.*int64"):
+        x.div_(2)
     with pytest.raises(ShapeError, match="add_"):
         x.add_(interlock.ones(2, 2, dtype=interlock.int64))
     with pytest.raises(ShapeError, match="__setitem__"):

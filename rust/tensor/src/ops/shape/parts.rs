@@ -260,13 +260,9 @@ mod tests {
     use super::*;
     use crate::testing::{assert_close, doubles};
 
-    fn numbers() -> Tensor {
-        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
-    }
-
     #[test]
     fn rows_are_the_results_of_unbind() {
-        let x = numbers();
+        let x = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
         let rows = x.rows().unwrap();
         assert_eq!(rows.count(), 2);
         assert_close(&rows.get(1).unwrap().unwrap(), &[4.0, 5.0, 6.0]);

@@ -279,16 +279,12 @@ impl Tensor {
 
 #[cfg(test)]
 mod tests {
+    use crate::Error;
     use crate::testing::doubles;
-    use crate::{Error, Tensor};
-
-    fn numbers() -> Tensor {
-        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
-    }
 
     #[test]
     fn views_reject_invalid_dimensions_and_indices() {
-        let x = numbers();
+        let x = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
         assert!(matches!(x.select(0, 2), Err(Error::Index { op: "select", index: 2, dim: 0, size: 2 })));
         assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
         assert!(x.select(0, i64::MIN).is_err() && x.transpose(0, i64::MIN).is_err());
