@@ -174,6 +174,16 @@ untyped: Any = functional
         (lambda x: untyped.silu([1.0]), TypeError, "silu: input must be a Tensor, got list"),
         (lambda x: untyped.silu(x, inplace=1), TypeError, "silu: inplace must be a bool, got int"),
         (lambda x: untyped.relu(x, inplace=1), TypeError, "relu: inplace must be a bool, got int"),
+        (
+            lambda x: functional.relu_(x > 0),
+            errors.DTypeError,
+            "relu_: input must be numeric, got bool; long() converts it",
+        ),
+        (
+            lambda x: functional.silu(x.long(), inplace=True),
+            errors.DTypeError,
+            "silu: input must be floating point, got int64; float() converts it",
+        ),
         (lambda x: untyped.dropout(x, 1.5), ValueError, "dropout: p must be from 0 to 1, got 1.5"),
         (lambda x: untyped.dropout(x, math.nan), ValueError, "dropout: p must be from 0 to 1, got nan"),
         (lambda x: untyped.dropout(x, "a"), TypeError, "dropout: p must be a float, got str"),
@@ -326,6 +336,10 @@ def test_layer_norm_of_large_tensors_does_not_depend_on_threads() -> None:
 
 def test_layer_norm_without_rows_or_recorded_input() -> None:
     assert functional.layer_norm(interlock.ones(0, 3), (3,)).shape == (0, 3)
+    empty = interlock.zeros(4, 0, requires_grad=True)
+    functional.layer_norm(empty, (0,)).sum().backward()
+    assert empty.grad is not None
+    assert empty.grad.shape == (4, 0)
     weight = interlock.ones(3, dtype=float64, requires_grad=True)
     functional.layer_norm(numbers(), (3,), weight).sum().backward()
     assert weight.grad is not None

@@ -133,6 +133,10 @@ LOSSES: dict[str, tuple[Loss, list[Any]]] = {
         lambda x, to, how: functional.l1_loss(x, to(BINARY), reduction=how),
         [[[2.0, 1.5, 0.0], [0.0, 2.5, 4.0]], 10.0, 10.0 / 6],
     ),
+    "absolute values with weights": (
+        lambda x, to, how: functional.l1_loss(x, to(BINARY), weight=to([WEIGHT, WEIGHT]), reduction=how),
+        [[[1.0, 3.0, 0.0], [0.0, 5.0, 4.0]], 13.0, 13.0 / 7],
+    ),
 }
 
 
@@ -405,6 +409,16 @@ bce, logits = untyped.binary_cross_entropy, untyped.binary_cross_entropy_with_lo
             lambda: functional.l1_loss(INDICES, INDICES),
             errors.DTypeError,
             "l1_loss: input must be floating point, got int64; float() converts it",
+        ),
+        (
+            lambda: functional.l1_loss(INDICES > 0, INDICES > 0, reduction="sum"),
+            errors.DTypeError,
+            "l1_loss: input must be numeric, got bool; float() converts it",
+        ),
+        (
+            lambda: functional.l1_loss(ONES, ONES > 0, reduction="sum"),
+            errors.DTypeError,
+            "l1_loss: target must be numeric, got bool; float() converts it",
         ),
         (
             lambda: functional.mse_loss(ONES, ONES, weight=interlock.ones(3)),

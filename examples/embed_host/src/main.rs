@@ -18,7 +18,7 @@
 //!
 //! `cargo run -p embed_host -- --end-interpreter SCRIPT.py`
 //!
-//! At last, this command ends the interpreter, and Rust goes on with a state that it has captured.
+//! At last, this command ends the interpreter. Rust then uses a state that it has captured.
 //!
 //! The Python layer of interlock comes from the virtual environment `VIRTUAL_ENV`, or `.venv`, where `make install`
 //! installs it. The program registers the extension module that it is linked with, so that Rust and Python share one

@@ -148,7 +148,7 @@ fn run_attached(work: &mut dyn FnMut(Python<'_>)) {
         return;
     }
     blocking::assert_may_wait();
-    // Not parked without one: the thread may be one of the program, which goes on after the end of the interpreter.
+    // Not parked without one: a thread of the program may work after the end of the interpreter.
     let Some(_guard) = ReattachGuard::unless_finalizing() else { return };
     let _ = Python::try_attach(work);
     context::leave_if_foreign();

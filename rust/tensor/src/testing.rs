@@ -7,6 +7,19 @@ pub fn doubles(values: &[f64], shape: &[usize]) -> Tensor {
     Tensor::from_slice(values, shape).unwrap()
 }
 
+/// Returns numbers in (-1, 1) without a pattern.
+pub fn random(seed: u64, shape: &[usize]) -> Tensor {
+    let mut generator = fastrand::Rng::with_seed(seed);
+    let values: Vec<f64> = (0..shape.iter().product()).map(|_| generator.f64() * 2.0 - 1.0).collect();
+    doubles(&values, shape)
+}
+
+/// Returns points of a sine.
+pub fn waves(shape: &[usize], phase: f64) -> Tensor {
+    let count: usize = shape.iter().product();
+    doubles(&(0..count).map(|i| (i as f64 * 1.7 + phase).sin() * 0.8).collect::<Vec<_>>(), shape)
+}
+
 /// Asserts that the elements in row-major order equal `expected` within a relative tolerance of 1e-9.
 pub fn assert_close(tensor: &Tensor, expected: &[f64]) {
     let values = tensor.to_vec::<f64>().unwrap();

@@ -5,7 +5,6 @@
 
 mod attention;
 mod autograd;
-mod autograd_hooks;
 mod device_only_memory;
 mod devices;
 mod foreign_kernels;

@@ -1,4 +1,4 @@
-"""A program that registers a carried value, whose functions no thread can call after the interpreter has ended."""
+"""A program that registers a carried value, whose functions end with the interpreter."""
 
 from interlock import state
 

@@ -243,6 +243,18 @@ def test_remove_ends_a_hook_and_may_be_repeated() -> None:
         (x * 2).backward()
     (x * 2).backward()
     assert log == ["second", "second", "scoped", "second"]
+    second.remove()
+    log.clear()
+    y = x + 2
+    node = y.grad_fn
+    assert node is not None
+    before, after = node.register_prehook(noting(log, "before")), node.register_hook(noting(log, "after"))
+    y.backward()
+    before.remove()
+    y.backward()
+    after.remove()
+    y.backward()
+    assert log == ["before", "after", "after"]
 
 
 def test_hook_that_is_removed_during_its_node_is_still_called() -> None:

@@ -393,6 +393,10 @@ def test_layer_takes_its_fast_path_and_records_why_not() -> None:
     assert call.considered[0].reason.flag == "mha.fastpath"
     np.testing.assert_allclose(fast, training, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(slow, training, rtol=1e-5, atol=1e-6)
+    other = nn.MultiheadAttention(8, 2)
+    other.load_state_dict(layer.state_dict())
+    by_length, _ = other(*[x.transpose(0, 1)] * 3, need_weights=False)
+    np.testing.assert_allclose(by_length.detach().transpose(0, 1).numpy(), fast, rtol=1e-5, atol=1e-6)
 
 
 def test_layer_has_the_parameters_of_pytorch() -> None:

@@ -74,6 +74,14 @@ def test_conv2d_computes_its_definition(everywhere: str, groups: int, options: d
     np.testing.assert_allclose(out.cpu().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
+def test_conv2d_of_pointwise_filters_and_strided_images(everywhere: str) -> None:
+    x, w = draw(2, 6, 5, 4), draw(7, 5, 1, 1)
+    strided = interlock.tensor(x, device=everywhere).transpose(1, 2)
+    out = interlock.conv2d(strided, interlock.tensor(w, device=everywhere))
+    expected = by_loops(x.swapaxes(1, 2), w, np.zeros(7))
+    np.testing.assert_allclose(out.cpu().numpy(), expected, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.product
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("groups", [1, 2])
@@ -154,6 +162,8 @@ X, W = interlock.ones(2, 4, 5, 6), interlock.ones(4, 4, 3, 2)
         ({"dilation": 0}, errors.ArgumentError, "conv2d: dilation must be positive"),
         ({"dilation": 3}, errors.ShapeError, "no larger than the padded input"),
         ({"padding": -1}, errors.ArgumentError, "conv2d: padding must not be negative"),
+        ({"padding": (2**63 - 1, 0)}, errors.ArgumentError, "padding must be at most"),
+        ({"padding": (2**60, 2**60)}, errors.ShapeError, "more elements"),
         ({"padding": "full"}, errors.ArgumentError, "must be ints, 'same' or 'valid', got 'full'"),
         ({"padding": "same", "stride": 2}, errors.ArgumentError, "or 'valid' if stride is not 1"),
         ({"groups": 0}, errors.ArgumentError, "conv2d: groups must be positive, got 0"),

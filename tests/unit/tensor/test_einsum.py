@@ -28,6 +28,12 @@ EQUATIONS: dict[str, list[tuple[int, ...]]] = {
     "ab,cb,ad->cd": [(2, 3), (4, 3), (2, 2)],
     "aA,Ab->ab": [(2, 3), (3, 2)],
     ",ij->ji": [(), (2, 3)],
+    "ij,jk->ki": [(2, 3), (3, 4)],
+    "i,i->": [(3,), (3,)],
+    "ijk,kl->jl": [(2, 3, 4), (4, 2)],
+    "ij,ij,ij->j": [(2, 3), (2, 3), (2, 3)],
+    "ij,i->ij": [(2, 3), (1,)],
+    "ij,jk,k->ik": [(2, 1), (3, 4), (4,)],
 }
 
 
@@ -129,6 +135,11 @@ def test_exception_of_opt_einsum_propagates(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("ij,jk", "einsum: equation must have one group of labels for each of the 1 operands, got 2"),
         ("i", r"einsum: operands must have 1 dimensions, as its labels, got shape \(2, 3\) for operand 0"),
+        (
+            "...ijk",
+            r"operands must have at least 3 dimensions, as its labels, got shape \(2, 3\) for operand 0",
+        ),
+        ("ij->ii", "einsum: equation must have each label of the result once .*, got 'i'"),
         ("i-j", "einsum: equation must consist of letters, .*, got 'i-j'|\"i-j\""),
         (
             "ij->k",

@@ -284,6 +284,7 @@ def test_where_selects_broadcasts_and_promotes() -> None:
     x = tensor([[1.0], [-2.0]])
     assert interlock.where(x > 0, x, tensor([0, 5])).tolist() == [[1.0, 1.0], [0.0, 5.0]]
     assert interlock.where(x > 0, 1, 2).dtype == int64
+    assert interlock.where(x > 0, 1, 0.5).dtype == float32
     assert interlock.where(x > 0, x.half(), 1.5).dtype == float16
     assert x.where(x > 0, 0).tolist() == [[1.0], [0.0]]
     with pytest.raises(DTypeError, match="where: condition must be a bool tensor, got float32"):

@@ -47,7 +47,7 @@ def close(actual: interlock.Tensor, expected: object, tolerance: float = 1e-12) 
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 11, 12, 35, 64, 97])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 10, 11, 12, 35, 64, 97])
 def test_transforms_along_one_dimension_are_the_sums_of_their_definition(n: int, norm: str | None) -> None:
     x = signal(n, 2)
     numbers = [complex(*pair) for pair in x.tolist()]
@@ -59,6 +59,10 @@ def test_transforms_along_one_dimension_are_the_sums_of_their_definition(n: int,
     close(fft.rfft(x[:, 0], norm=norm), pairs(half))
     close(fft.irfft(fft.rfft(x[:, 0], norm=norm), n, norm=norm), real)
 
+
+
+def test_numbers_of_a_half_spectrum_that_are_their_own_mirrors_are_real() -> None:
+    assert fft.rfft(interlock.tensor([0.0, 1.0, 0.0, 0.0])).tolist() == [[1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]]
 
 def test_several_dimensions_are_transformed_one_after_another() -> None:
     x = signal(3, 4, 5, 2)
@@ -183,6 +187,7 @@ def test_operands_without_pairs_points_or_distinct_dimensions_are_refused() -> N
 def test_explain_shows_the_kernel_and_its_sizes() -> None:
     call = dispatch.explain("fft2", interlock.ones(3, 4, 5, 2))
     assert str(call).startswith("fft cpu float32 c2c forward 4x5, batch 3 -> ")
+    assert "cufft: needs a device, got cpu" in str(call)
 
 
 def test_out_receives_the_result() -> None:

@@ -28,6 +28,8 @@ def test_backward_accumulates_gradients() -> None:
     for times in (1, 2):
         (x * x).sum().backward()
         assert gradient(x) == [2.0 * times, 4.0 * times]
+    assert x.grad is not None
+    assert not x.grad.requires_grad
     x.grad = None
     assert gradient(x) is None
 
@@ -160,6 +162,11 @@ def test_backward_frees_the_graph_unless_retained() -> None:
     with pytest.raises(GraphFreedError, match=r"MulBackward0.*retain_graph"):
         y.backward()
     assert gradient(x) == [12.0]
+    # A sum saves nothing: its graph can be run again.
+    z = x + 1
+    z.backward()
+    z.backward()
+    assert gradient(x) == [14.0]
 
 
 def test_backward_of_several_elements_requires_a_gradient() -> None:
@@ -180,6 +187,8 @@ def test_grad_returns_gradients_without_writing_grad() -> None:
     assert gradient(x) is None
     with pytest.raises(RuntimeError, match="input 1"):
         interlock.autograd.grad(x * w, [x, unused])
+    with pytest.raises(RuntimeError, match="require grad"):
+        interlock.autograd.grad(x * w, interlock.ones(1))
     assert interlock.autograd.grad(x * w, [x, unused], allow_unused=True)[1] is None
     assert interlock.autograd.grad(x * w, unused, materialize_grads=True)[0].tolist() == [0.0]
     (weighted,) = interlock.autograd.grad([x * 2, x * 3], x, [interlock.tensor([1.0]), None])
@@ -240,6 +249,10 @@ def test_saved_tensors_that_changed_are_named_with_both_versions() -> None:
     z += 1
     with pytest.raises(RuntimeError, match=r"ExpBackward0.*version 0.*version 1"):
         z.backward()
+    y = leaf(1) * 2
+    z = y + 1
+    y += 1
+    z.backward()
 
 
 def test_leaf_is_changed_in_place_only_in_no_grad_mode() -> None:
@@ -265,6 +278,10 @@ def test_backward_and_drop_of_a_long_chain_do_not_recurse() -> None:
         y = y + 1
     y.backward()
     assert gradient(x) == [1.0]
+    unused = x * 1
+    for _ in range(100_000):
+        unused = unused * 1
+    del unused
 
 
 def test_requires_grad_is_for_floating_point_leaves() -> None:
@@ -282,6 +299,8 @@ def test_grad_setter_checks_shape_and_type() -> None:
     x.grad = interlock.tensor([3.0])
     with pytest.raises(RuntimeError, match="shape"):
         x.grad = interlock.ones(2)
+    with pytest.raises(RuntimeError, match="dtype"):
+        x.grad = interlock.ones(1, dtype=interlock.float64)
     with pytest.raises(TypeError):
         x.grad = 1  # type: ignore[assignment]
     assert gradient(x) == [3.0]
@@ -295,6 +314,8 @@ def test_retain_grad_keeps_the_gradient_of_a_result() -> None:
     (y * 10).backward()
     assert y.retains_grad
     assert (gradient(y), gradient(x)) == ([10.0], [120.0])
+    with pytest.raises(RuntimeError, match="require grad"):
+        interlock.ones(1).retain_grad()
 
 
 def test_backward_runs_on_several_threads() -> None:

@@ -65,6 +65,8 @@ def test_results_of_one_node_cannot_be_changed_in_place(
     parts = split(base)
     assert [part.output_nr for part in parts] == [0, 1]
     assert parts[0].grad_fn is parts[1].grad_fn
+    assert parts[0].grad_fn is not None
+    assert parts[0].grad_fn.name() in ("SplitBackward0", "SplitWithSizesBackward0", "UnbindBackward0")
     for refused in (parts[0].zero_, parts[0].view(-1).zero_, lambda: parts[0].add_(1)):
         with pytest.raises(RuntimeError, match="several"):
             refused()
@@ -121,6 +123,7 @@ def test_gradients_of_some_parts_are_zero_elsewhere() -> None:
         (lambda x: x.split(-1), ArgumentError),
         (lambda x: x.split([1, 2]), ArgumentError),
         (lambda x: x.split([-1, 3]), ArgumentError),
+        (lambda x: x.split([2**63 - 1, 2**63 - 1, 4]), ArgumentError),
         (lambda x: x.split(1, 2), IndexError),
         (lambda x: x.split(1.0), TypeError),
         (lambda x: x.chunk(0), ArgumentError),
@@ -130,6 +133,7 @@ def test_gradients_of_some_parts_are_zero_elsewhere() -> None:
         (lambda x: x.sum().unbind(), IndexError),
         (lambda x: x.sum().split(1), ShapeError),
         (lambda x: x.sum().chunk(1), ShapeError),
+        (lambda x: x.sum().tensor_split(1), ShapeError),
         (lambda x: x.sum().narrow(0, 0, 1), ShapeError),
         (lambda x: x.narrow(0, 3, 0), IndexError),
         (lambda x: x.narrow(0, 1, 2), ArgumentError),

@@ -365,6 +365,11 @@ def test_numbers_have_the_documented_distributions() -> None:
     samples = interlock.multinomial(interlock.tensor([1.0, 0.0, 3.0]), COUNT, replacement=True).numpy()
     assert np.bincount(samples, minlength=3)[1] == 0
     assert abs(samples.mean() - 1.5) < 0.05
+    rows = interlock.tensor([[0.0, 1.0], [5.0, 0.0]]).multinomial(9, replacement=True)
+    assert rows.tolist() == [[1] * 9, [0] * 9]
+    certain = interlock.tensor([[0.0], [1.0]]).expand(2, 9)
+    assert certain.bernoulli().tolist() == certain.tolist()
+    assert interlock.zeros(2, 9).long().bernoulli_(certain).tolist() == certain.tolist()
     firsts = interlock.tensor([[1.0, 2.0, 7.0]]).expand(COUNT, 3).multinomial(2)[:, 0].numpy()
     assert np.abs(np.bincount(firsts) / COUNT - [0.1, 0.2, 0.7]).max() < 0.02
 
@@ -377,7 +382,9 @@ def test_multinomial_without_replacement_draws_each_index_once() -> None:
         assert drawn[3] == 0
     assert interlock.zeros(0, 3).multinomial(2).shape == (0, 2)
     assert interlock.ones(3, dtype=interlock.float16).multinomial(2).dtype == interlock.int64
-    assert sorted(interlock.randperm(7).tolist()) == list(range(7))
+    drawn = interlock.randperm(100).tolist()
+    assert drawn != sorted(drawn) == list(range(100))
+    assert interlock.randperm(0).shape == (0,)
 
 
 def test_results_have_the_shape_dtype_and_memory_order_of_pytorch() -> None:
@@ -389,6 +396,9 @@ def test_results_have_the_shape_dtype_and_memory_order_of_pytorch() -> None:
     assert interlock.rand_like(x.long(), dtype=interlock.float64).dtype == interlock.float64
     assert interlock.randint(3, (2,)).dtype == interlock.int64
     assert interlock.randint(low=1, high=3, size=(2,), dtype=interlock.float16).dtype == interlock.float16
+    assert interlock.randint(-(2**63), 2**63 - 1, (2,)).dtype == interlock.int64
+    assert interlock.randint(2, (2,), dtype=interlock.bool).dtype == interlock.bool
+    assert interlock.randperm(2049, dtype=interlock.float16).dtype == interlock.float16
     assert interlock.randint(high=3, size=(2, 1)).shape == (2, 1)
     assert interlock.randperm(3, dtype=interlock.float32).dtype == interlock.float32
     assert x.bernoulli(0.5).stride() == (2, 1)
@@ -435,9 +445,10 @@ REFUSED: list[tuple[Callable[[Tensor], object], type[Exception]]] = [
     (lambda x: interlock.randint_like(x, 3, 2), ArgumentError),
     (lambda x: interlock.randint_like(x), TypeError),
     (lambda x: interlock.randperm(-1), ArgumentError),
-    (lambda x: interlock.randperm(3000, dtype=interlock.float16), ArgumentError),
+    (lambda x: interlock.randperm(2051, dtype=interlock.float16), ArgumentError),
     (lambda x: interlock.randperm(2, dtype=interlock.bool), DTypeError),
     (lambda x: (x - 1).bernoulli(), ArgumentError),
+    (lambda x: (x / 0).bernoulli(), ArgumentError),
     (lambda x: x.long().bernoulli(), DTypeError),
     (lambda x: x.bernoulli(1.5), ArgumentError),
     (lambda x: x.bernoulli_(-0.5), ArgumentError),
@@ -454,6 +465,8 @@ REFUSED: list[tuple[Callable[[Tensor], object], type[Exception]]] = [
     (lambda x: (x + 1).multinomial(4), ArgumentError),
     (lambda x: (x - 1).multinomial(1, True), ArgumentError),
     (lambda x: ((x + 1) / 0).multinomial(1), ArgumentError),
+    (lambda x: (x / 0).multinomial(1), ArgumentError),
+    (lambda x: interlock.zeros(0).multinomial(1), ShapeError),
     (lambda x: (x + 1).long().multinomial(1), DTypeError),
     (lambda x: (x + 1).unsqueeze(0).multinomial(1), ShapeError),
     (lambda x: (x + 1).sum().multinomial(1), ShapeError),

@@ -28,6 +28,9 @@ def test_reductions_match_numpy(dim: Any, keepdim: bool, name: str, oracle: Any)
     result = getattr(interlock.tensor(ARRAY), name)(dim=dim, keepdim=keepdim)
     assert result.shape == expected.shape
     np.testing.assert_allclose(result.cpu().numpy(), expected)
+    turned = interlock.tensor(ARRAY.T.copy()).permute(2, 1, 0)
+    result = getattr(turned, name)(dim=dim, keepdim=keepdim)
+    np.testing.assert_allclose(result.cpu().numpy(), expected)
     gradcheck.check(lambda x: getattr(x, name)(dim=dim, keepdim=keepdim), ARRAY)
 
 
@@ -43,6 +46,7 @@ def test_positions_match_numpy(dim: int | None) -> None:
 
 def test_sums_of_single_precision_stay_exact_over_many_elements() -> None:
     assert interlock.ones(3_000_000).sum().item() == 3_000_000
+    assert interlock.ones(1).expand(3_000_000).sum().item() == 3_000_000
     assert interlock.full((100_000,), 0.1).sum().item() == pytest.approx(10_000, rel=1e-6)
 
 
@@ -68,6 +72,8 @@ def test_nansum_of_other_dtypes_and_its_gradient() -> None:
     x.nansum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [1, 0, 1]
+    assert x.detach().nansum((0,), keepdim=True).tolist() == [3]
+    assert x.detach().expand(2, 3).nansum(0).tolist() == [2, 0, 4]
     assert interlock.nansum(interlock.tensor([True, False])).dtype is interlock.int64
     assert interlock.nansum(x.detach(), dtype=interlock.float64).dtype is interlock.float64
     assert interlock.nansum(x.detach().half()).item() == 3
@@ -113,6 +119,12 @@ def test_cross_entropy_applies_its_reduction() -> None:
     np.testing.assert_allclose(loss("sum"), losses.sum())
     np.testing.assert_allclose(loss("mean"), losses.mean())
     gradcheck.check(lambda x: interlock.cross_entropy(x, classes), scores)
+    one_hot = interlock.eye(3, dtype=interlock.float64)[classes]
+    smoothed = [
+        interlock.cross_entropy(interlock.tensor(scores), target, label_smoothing=0.3).item()
+        for target in (classes, one_hot)
+    ]
+    assert smoothed[0] == pytest.approx(smoothed[1], rel=1e-12)
     with pytest.raises(ValueError, match="median"):
         loss("median")
 

@@ -89,7 +89,9 @@ def test_version_changes_with_the_shape() -> None:
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "bfloat16", "int8", "int32", "int64", "uint8", "bool"]
+)
 def test_new_elements_are_filled_under_determinism(dtype: str) -> None:
     kind = getattr(interlock, dtype)
     with backends.override(deterministic_algorithms=True):
@@ -265,8 +267,9 @@ def test_out_without_elements_is_resized_in_its_memory() -> None:
         warnings.simplefilter("error")
         interlock.add(numbers(2, 2), 1, out=out.resize_(0))
         interlock.add(numbers(2, 2), 1, out=base[1:1])
+        end = interlock.add(numbers(2, 2), 1, out=base[6:6])
     assert (out.tolist(), out.data_ptr()) == ([[1, 2], [3, 4]], pointer)
-    assert base.tolist() == [0, 1, 2, 3, 4, 0]
+    assert (base.tolist(), end.tolist()) == ([0, 1, 2, 3, 4, 0], [[1, 2], [3, 4]])
 
 
 def test_out_takes_the_memory_order_of_the_result() -> None:

@@ -33,6 +33,9 @@ def test_var_and_std_match_numpy(dim: Any, keepdim: bool, correction: float) -> 
     np.testing.assert_allclose(root.cpu().numpy(), np.sqrt(variance))
     pair = interlock.var_mean(x, dim, correction=correction, keepdim=keepdim)
     np.testing.assert_allclose(pair[1].cpu().numpy(), ARRAY.mean(axis=axis, keepdims=keepdim))
+    pair = interlock.std_mean(x, dim, correction=correction, keepdim=keepdim)
+    np.testing.assert_allclose(pair[0].cpu().numpy(), np.sqrt(variance))
+    np.testing.assert_allclose(pair[1].cpu().numpy(), ARRAY.mean(axis=axis, keepdims=keepdim))
     gradcheck.check(lambda x: x.var(dim, correction=correction, keepdim=keepdim), ARRAY)
 
 

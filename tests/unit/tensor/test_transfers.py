@@ -65,9 +65,10 @@ def test_copy_reads_from_every_device(
     numbers, room = at(source, interlock.tensor([1, 2, 3])), at(target, interlock.zeros(2, 3))
     assert room.copy_(numbers, non_blocking=non_blocking) is room
     room[1].copy_((numbers * 2).float(), non_blocking)
+    room[:, 2].copy_(numbers[:2], non_blocking)
     for index in range(2):
         accelerator.synchronize(index)
-    assert room.tolist() == [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]
+    assert room.tolist() == [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0]]
 
 
 def test_pinned_memory_is_of_the_cpu(devices: tuple[str, ...]) -> None:

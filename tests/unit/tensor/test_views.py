@@ -95,6 +95,8 @@ def test_setitem_writes_the_elements_of_numpy(index: Any) -> None:
         (slice("a"), TypeError),
         ([5], IndexError),
         ([0.5], IndexError),
+        ([True, False, True], IndexError),
+        (([0, 1], [0, 1, 2]), IndexError),
         (2**70, RuntimeError),
     ],
 )
@@ -126,6 +128,7 @@ def test_shapes_and_strides_are_reported() -> None:
     assert (x.size(), x.stride(), x.numel(), x.dim(), x.is_contiguous()) == ((3, 2), (1, 3), 6, 2, False)
     assert (x.size(-1), x.stride(0), x[1:].storage_offset()) == (2, 1, 1)
     assert x.contiguous().stride() == (2, 1)
+    assert x.expand(4, -1, 2).shape == (4, 3, 2)
     assert x.permute(1, 0).shape == x.transpose(0, -1).shape == (2, 3)
     assert x.unsqueeze(1).squeeze().shape == x.unsqueeze(-1).squeeze(-1).shape == (3, 2)
     with pytest.raises(IndexError, match="2"):
@@ -162,8 +165,12 @@ def test_in_place_results_must_fit_shape_dtype_and_memory() -> None:
     x = interlock.tensor([1, 2])
     with pytest.raises(DTypeError, match=r"int64.*float32"):
         x += 0.5
+    with pytest.raises(DTypeError, match="div_.*int64"):
+        x.div_(2)
     with pytest.raises(ShapeError, match="add_"):
         x.add_(interlock.ones(2, 2, dtype=interlock.int64))
+    with pytest.raises(ShapeError, match="__setitem__"):
+        x[:] = interlock.zeros(4)
     with pytest.raises(RuntimeError, match="share"):
         x.expand(2, 2).add_(1)
     assert x.tolist() == [1, 2]
@@ -304,6 +311,7 @@ def test_sizes_of_more_than_64_dimensions_are_refused() -> None:
         lambda: interlock.zeros([1] * 65),
         lambda: interlock.full([1] * 65, 1.0),
         lambda: one.expand([1] * 65),
+        lambda: one.resize_([1] * 65),
         lambda: one.view([1] * 65),
         lambda: one.as_strided([1] * 65, [1] * 65),
         lambda: interlock.stack([interlock.zeros([1] * 64)]),
@@ -432,6 +440,11 @@ def test_view_of_another_dtype_shares_memory_and_version_without_history() -> No
     y.view(interlock.int32).zero_()
     assert (y.tolist(), y._version) == ([[0.0, 0.0], [0.0, 0.0]], 1)
     assert x.view(dtype=interlock.uint8).shape == (2, 8)
+    right, empty = interlock.ones(3, 6)[:, 2:], interlock.ones(0, 4).view(interlock.int64)
+    wide, octets = right.view(interlock.float64), right.view(interlock.uint8)
+    assert (wide.shape, wide.stride(), wide.storage_offset()) == ((3, 2), (3, 1), 1)
+    assert (octets.shape, octets.stride(), octets.storage_offset()) == ((3, 16), (24, 1), 8)
+    assert (empty.shape, interlock.ones(()).view(interlock.int32).shape) == ((0, 2), ())
 
 
 def test_view_whose_strides_or_offset_no_integer_holds_is_refused() -> None:

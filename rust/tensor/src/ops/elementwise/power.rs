@@ -167,16 +167,3 @@ impl Tensor {
         power(Operand::Scalar(number.into()), self)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn pow_with_exponent_0_has_gradient_0() {
-        let x = doubles(&[0.0, 2.0], &[2]);
-        x.set_requires_grad(true).unwrap();
-        x.pow(0i64).unwrap().sum(None, false).unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[0.0, 0.0]);
-    }
-}

@@ -288,7 +288,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use crate::testing::{assert_close, doubles, gradcheck};
-    use crate::{DType, Error, Tensor};
+    use crate::{Error, Tensor};
 
     #[test]
     fn replace_with_changes_the_memory_and_increments_the_version() {
@@ -329,82 +329,5 @@ mod tests {
             },
             &inputs,
         );
-    }
-
-    #[test]
-    fn replace_with_names_the_node_of_the_operation() {
-        let x = doubles(&[0.5], &[1]);
-        x.set_requires_grad(true).unwrap();
-        let y = x.mul(2.0).unwrap();
-        y.replace_with("exp_", &[], Tensor::exp).unwrap();
-        assert_eq!(y.grad_fn().unwrap().unwrap().name(), "ExpBackward0");
-        assert!(matches!(x.replace_with("exp_", &[], Tensor::exp), Err(Error::LeafInPlace { .. })));
-    }
-
-    #[test]
-    fn write_result_refuses_memory_that_it_cannot_write() {
-        let x = doubles(&[1.0, 4.0, 9.0], &[3]);
-        let out = Tensor::zeros(&[3], DType::Float32).unwrap();
-        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
-        assert_eq!((out.to_vec::<f32>().unwrap(), out.version()), (vec![1.0, 2.0, 3.0], Ok(1)));
-        let part = |start, stop| x.slice(0, Some(start), Some(stop), 1).unwrap();
-        let (head, tail) = (part(0, 2), part(1, 3));
-        assert!(matches!(tail.write_result("sqrt", &[&head], || head.sqrt()), Err(Error::Aliased { .. })));
-        x.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
-        assert_close(&x, &[1.0, 2.0, 3.0]);
-        assert!(matches!(x.write_result("sum", &[&x], || x.sum(None, false)), Err(Error::Shape { .. })));
-        let ints = Tensor::zeros(&[3], DType::Int64).unwrap();
-        assert!(matches!(ints.write_result("sqrt", &[&x], || x.sqrt()), Err(Error::ResultType { .. })));
-        let leaf = doubles(&[1.0], &[1]);
-        leaf.set_requires_grad(true).unwrap();
-        assert!(matches!(
-            doubles(&[0.0], &[1]).write_result("sqrt", &[&leaf], || leaf.sqrt()),
-            Err(Error::Value { argument: "out", .. })
-        ));
-    }
-
-    #[test]
-    fn write_result_gives_a_tensor_without_elements_the_shape_of_the_result() {
-        let x = doubles(&[1.0, 4.0], &[2, 1]);
-        let out = Tensor::zeros(&[0], DType::Float32).unwrap();
-        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
-        assert_eq!((out.shape(), out.to_vec::<f32>().unwrap()), (&[2, 1][..], vec![1.0, 2.0]));
-        assert_eq!(out.version(), Ok(1));
-        let again = doubles(&[9.0, 16.0], &[2, 1]);
-        out.write_result("sqrt", &[&again], || again.sqrt()).unwrap();
-        assert_eq!((out.to_vec::<f32>().unwrap(), out.version()), (vec![3.0, 4.0], Ok(2)));
-    }
-
-    #[test]
-    fn write_result_resizes_a_view_from_its_offset_on() {
-        let x = doubles(&[1.0, 4.0, 9.0], &[3]);
-        let out = doubles(&[0.0; 4], &[4]);
-        let part = out.slice(0, Some(1), Some(2), 1).unwrap();
-        part.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
-        assert_close(&part, &[1.0, 2.0, 3.0]);
-        assert_close(&out, &[0.0, 1.0, 2.0, 3.0]);
-        let end = out.slice(0, Some(3), Some(3), 1).unwrap();
-        end.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
-        assert_close(&end, &[1.0, 2.0, 3.0]);
-        assert_close(&out, &[0.0, 1.0, 2.0, 1.0]);
-        assert_eq!((out.version(), end.storage_offset(), end.storage().nbytes()), (Ok(2), 3, 6 * 8));
-    }
-
-    #[test]
-    fn write_result_preserves_the_memory_order_of_the_result() {
-        let x = doubles(&[1.0, 4.0, 9.0, 16.0, 25.0, 36.0], &[2, 3]).t().unwrap();
-        let out = doubles(&[0.0; 2], &[2]);
-        out.write_result("sqrt", &[&x], || x.sqrt()).unwrap();
-        assert_eq!((out.shape(), out.strides()), (&[3, 2][..], &[1, 3][..]));
-        assert_close(&out, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-    }
-
-    #[test]
-    fn write_result_does_not_share_memory_with_an_input() {
-        let x = doubles(&[1.0, 4.0], &[2]);
-        let out = Tensor::zeros(&[0], DType::Float64).unwrap();
-        out.write_result("positive", &[&x], || x.positive()).unwrap();
-        out.zero_().unwrap();
-        assert_close(&x, &[1.0, 4.0]);
     }
 }

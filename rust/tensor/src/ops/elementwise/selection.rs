@@ -194,31 +194,6 @@ fn gradients_of_both(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn where_selects_and_promotes() {
-        let x = doubles(&[1.0, -2.0, 3.0], &[3]);
-        let positive = x.greater(0.0).unwrap();
-        assert_close(&where_cond(&positive, &x, 0.0).unwrap(), &[1.0, 0.0, 3.0]);
-        assert_eq!(where_cond(&positive, 1i64, 2i64).unwrap().to_vec::<i64>().unwrap(), [1, 2, 1]);
-        assert_eq!(where_cond(&positive, 1i64, 0.5).unwrap().dtype(), DType::Float32);
-        assert!(matches!(where_cond(&x, &x, &x), Err(Error::DType { op: "where", .. })));
-        let column = doubles(&[10.0, 20.0], &[2, 1]);
-        assert_close(&where_cond(&positive, &column, &x).unwrap(), &[10.0, -2.0, 10.0, 20.0, -2.0, 20.0]);
-    }
-
-    #[test]
-    fn clamp_limits_elements_and_propagates_nan() {
-        let x = doubles(&[1.0, -2.0, 3.0], &[3]);
-        assert_close(&clamp(&x, Some((-1.0).into()), Some(2.0.into())).unwrap(), &[1.0, -1.0, 2.0]);
-        assert_close(&clamp(&x, Some(1.0.into()), Some(0.0.into())).unwrap(), &[0.0, 0.0, 0.0]);
-        let nan = clamp(&x, Some(f64::NAN.into()), None).unwrap();
-        assert!(nan.to_vec::<f64>().unwrap().iter().all(|value| value.is_nan()));
-        assert!(matches!(clamp(&x, None, None), Err(Error::Value { op: "clamp", .. })));
-        let ints = Tensor::from_slice(&[5i64], &[1]).unwrap();
-        assert_eq!(clamp(&ints, Some(0.5.into()), None).unwrap().dtype(), DType::Float32);
-    }
 
     #[test]
     fn clamp_ignores_a_limit_beyond_the_range_of_integers() {
@@ -231,30 +206,5 @@ mod tests {
         assert_eq!(limited(Some(3), Some(1 << 40)).unwrap(), [3, 250]);
         assert!(matches!(limited(Some(256), None), Err(Error::OutOfBounds { argument: "min", .. })));
         assert!(matches!(limited(None, Some(-1)), Err(Error::OutOfBounds { argument: "max", .. })));
-    }
-
-    /// Returns the gradients of `clamp` for one element and limits that are tensors.
-    fn clamp_gradients_of([x, min, max]: [f64; 3]) -> [f64; 3] {
-        let inputs = [x, min, max].map(|value| doubles(&[value], &[1]));
-        inputs.iter().for_each(|input| input.set_requires_grad(true).unwrap());
-        clamp(&inputs[0], Some((&inputs[1]).into()), Some((&inputs[2]).into())).unwrap().backward().unwrap();
-        inputs.map(|input| input.grad().unwrap().to_vec::<f64>().unwrap()[0])
-    }
-
-    #[test]
-    fn clamp_has_no_gradient_at_a_number_and_shares_it_with_a_tensor() {
-        let x = doubles(&[-1.0, 0.0, 0.5, 1.0, 2.0, f64::NAN], &[6]);
-        x.set_requires_grad(true).unwrap();
-        let clamped = clamp(&x, Some(0.0.into()), Some(1.0.into())).unwrap();
-        clamped.sum(None, false).unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
-        // The element equals the lower limit, the upper one, both; it is below limits that are equal or swapped.
-        assert_eq!(clamp_gradients_of([0.0, 0.0, 1.0]), [0.5, 0.5, 0.0]);
-        assert_eq!(clamp_gradients_of([1.0, 0.0, 1.0]), [0.5, 0.0, 0.5]);
-        assert_eq!(clamp_gradients_of([1.0, 1.0, 1.0]), [1.0, 0.0, 0.0]);
-        assert_eq!(clamp_gradients_of([0.0, 1.0, 1.0]), [0.0, 1.0, 0.0]);
-        assert_eq!(clamp_gradients_of([0.0, 2.0, 1.0]), [0.0, 0.0, 1.0]);
-        assert_eq!(clamp_gradients_of([f64::NAN, 0.0, 1.0]), [1.0, 0.0, 0.0]);
-        assert_eq!(clamp_gradients_of([0.0, 0.0, f64::NAN]), [1.0, 0.0, 0.0]);
     }
 }

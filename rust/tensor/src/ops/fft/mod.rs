@@ -273,6 +273,3 @@ fn transform(input: &Tensor, job: Job) -> Result<Tensor> {
     }
     Ok(out)
 }
-
-#[cfg(test)]
-mod tests;

@@ -38,32 +38,3 @@ impl Tensor {
         with_factors("dropout_", self, p, |factors| self.mul_(factors))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::DType;
-
-    #[test]
-    fn dropout_preserves_the_mean_and_has_the_gradient_of_its_factors() {
-        let x = Tensor::ones(&[10_000], DType::Float64).unwrap();
-        x.set_requires_grad(true).unwrap();
-        let out = x.dropout(0.75).unwrap();
-        let values = out.to_vec::<f64>().unwrap();
-        assert!(values.iter().all(|&value| value == 0.0 || value == 4.0));
-        let mean = values.iter().sum::<f64>() / 10_000.0;
-        assert!((mean - 1.0).abs() < 0.1, "{mean}");
-        out.sum(None, false).unwrap().backward().unwrap();
-        assert_eq!(x.grad().unwrap().to_vec::<f64>().unwrap(), values);
-    }
-
-    #[test]
-    fn dropout_accepts_probabilities_only() {
-        let x = Tensor::ones(&[3], DType::Float32).unwrap();
-        assert_eq!(x.dropout(1.0).unwrap().to_vec::<f32>().unwrap(), [0.0; 3]);
-        for p in [-0.1, 1.1, f64::NAN] {
-            assert!(x.dropout(p).is_err() && x.dropout_(p).is_err());
-        }
-        assert!(x.cast(DType::Int64).unwrap().dropout(0.5).is_err());
-    }
-}

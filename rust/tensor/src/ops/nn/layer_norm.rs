@@ -166,21 +166,12 @@ impl Norm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::testing::{doubles, gradcheck};
 
     fn numbers(shape: &[usize]) -> Tensor {
         let count: usize = shape.iter().product();
         let values: Vec<f64> = (0..count).map(|at| (at as f64 * 0.618).fract() * 3.0).collect();
         doubles(&values, shape)
-    }
-
-    #[test]
-    fn layer_norm_has_mean_0_and_variance_1() {
-        let x = doubles(&[1.0, 2.0, 3.0, 4.0], &[2, 2]);
-        assert_close(&x.layer_norm(&[2], None, None, 0.0).unwrap(), &[-1.0, 1.0, -1.0, 1.0]);
-        let (weight, bias) = (doubles(&[2.0, 3.0], &[2]), doubles(&[0.5, 0.0], &[2]));
-        let out = x.layer_norm(&[2], Some(&weight), Some(&bias), 0.0).unwrap();
-        assert_close(&out, &[-1.5, 3.0, -1.5, 3.0]);
     }
 
     #[test]
@@ -211,23 +202,5 @@ mod tests {
         for (all, parts) in gradients(5000).iter().flatten().zip(gradients(500).iter().flatten()) {
             assert!((all - parts).abs() <= 1e-8 * all.abs(), "{all} {parts}");
         }
-    }
-
-    #[test]
-    fn layer_norm_checks_its_parameters() {
-        let x = numbers(&[2, 3]);
-        assert!(x.layer_norm(&[], None, None, 0.0).is_err() && x.layer_norm(&[2], None, None, 0.0).is_err());
-        assert!(x.layer_norm(&[3], Some(&numbers(&[2])), None, 0.0).is_err());
-        let single = numbers(&[3]).cast(DType::Float32).unwrap();
-        assert!(x.layer_norm(&[3], None, Some(&single), 0.0).is_err());
-        let halves = x.cast(DType::Float16).unwrap();
-        let out = halves.layer_norm(&[3], Some(&single), None, 0.0).unwrap();
-        assert_eq!(out.dtype(), DType::Float16);
-        let empty = Tensor::zeros(&[0, 3], DType::Float32).unwrap();
-        assert_eq!(empty.layer_norm(&[3], None, None, 0.0).unwrap().shape(), [0, 3]);
-        let empty = Tensor::zeros(&[4, 0], DType::Float32).unwrap();
-        empty.set_requires_grad(true).unwrap();
-        empty.layer_norm(&[0], None, None, 0.0).unwrap().sum(None, false).unwrap().backward().unwrap();
-        assert_eq!(empty.grad().unwrap().shape(), [4, 0]);
     }
 }

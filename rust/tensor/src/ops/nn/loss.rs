@@ -96,31 +96,3 @@ impl Tensor {
         reduce_weighted(op, self, (difference.abs()?, dtype), weight, reduction)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn losses_of_elements_are_reduced_and_weighted() {
-        let (x, y) = (doubles(&[1.0, -3.0], &[2]), doubles(&[0.0, 0.0], &[2]));
-        let weight = doubles(&[3.0, 1.0], &[2]);
-        assert_close(&x.mse_loss(&y, None, Reduction::Mean).unwrap(), &[5.0]);
-        assert_close(&x.mse_loss(&y, Some(&weight), Reduction::Mean).unwrap(), &[3.0]);
-        assert_close(&x.l1_loss(&y, None, Reduction::None).unwrap(), &[1.0, 3.0]);
-        assert_close(&x.l1_loss(&y, Some(&weight), Reduction::Sum).unwrap(), &[6.0]);
-        assert!(x.l1_loss(&y, Some(&doubles(&[1.0], &[1])), Reduction::Sum).is_err());
-    }
-
-    #[test]
-    fn losses_of_integers_have_no_mean() {
-        let ints = Tensor::ones(&[2], DType::Int64).unwrap();
-        assert!(ints.mse_loss(&ints, None, Reduction::Sum).is_err());
-        assert!(ints.l1_loss(&ints, None, Reduction::Mean).is_err());
-        assert_eq!(ints.l1_loss(&ints, None, Reduction::Sum).unwrap().dtype(), DType::Int64);
-        let bools = ints.cast(DType::Bool).unwrap();
-        assert!(bools.l1_loss(&bools, None, Reduction::Sum).is_err());
-        assert!(bools.l1_loss(&doubles(&[1.0], &[1]), None, Reduction::Sum).is_err());
-    }
-}

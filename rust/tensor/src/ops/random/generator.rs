@@ -190,25 +190,6 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_neighbouring_seeds_are_not_correlated() {
-        const COUNT: usize = 10_000;
-        let drawn = |seed| {
-            let generator = Generator::new();
-            generator.set_state(GeneratorState::from_seed(seed));
-            generator.rand(&[COUNT], crate::DType::Float64).unwrap().to_vec::<f64>().unwrap()
-        };
-        for seed in [0, 1, 7, 42, u64::MAX] {
-            for step in 1..6 {
-                let (one, other) = (drawn(seed), drawn(seed.wrapping_add(step)));
-                let products = one.iter().zip(&other).map(|(one, other)| (one - 0.5) * (other - 0.5));
-                let correlation = products.sum::<f64>() * 12.0 / COUNT as f64;
-                // Five standard deviations.
-                assert!(correlation.abs() < 0.05, "{seed} {step} {correlation}");
-            }
-        }
-    }
-
-    #[test]
     fn failed_draw_returns_its_seed_unless_others_have_drawn() {
         let generator = Generator::new();
         let fail = || Err::<(), _>(Error::NotLeaf { op: "set_requires_grad" });

@@ -100,17 +100,12 @@ mod tests {
 
     use super::*;
     use crate::DType;
-    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::testing::{assert_close, gradcheck, waves};
 
     const STEPS: usize = 3;
     const BATCH: usize = 2;
     const INPUTS: usize = 3;
     const SIZE: usize = 2;
-
-    fn waves(shape: &[usize], phase: f64) -> Tensor {
-        let count: usize = shape.iter().product();
-        doubles(&(0..count).map(|i| (i as f64 * 1.7 + phase).sin() * 0.8).collect::<Vec<_>>(), shape)
-    }
 
     /// Returns the input, both states, and the weights of a layer with biases.
     fn operands() -> Vec<Tensor> {

@@ -104,7 +104,7 @@ impl Tensor {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{assert_close, doubles, gradcheck};
+    use crate::testing::doubles;
 
     #[test]
     fn max_along_returns_values_and_the_first_indices() {
@@ -115,18 +115,6 @@ mod tests {
         let (values, indices) = x.min_along(0, true).unwrap();
         assert_eq!((values.shape(), indices.to_vec::<i64>().unwrap()), (&[1, 3][..], vec![0, 1, 1]));
         assert!(doubles(&[], &[0, 2]).max_along(0, false).is_err());
-    }
-
-    #[test]
-    fn max_along_passes_the_gradient_to_the_chosen_elements() {
-        let x = doubles(&[1.0, 5.0, 2.0, 5.0], &[2, 2]);
-        x.set_requires_grad(true).unwrap();
-        x.max_along(0, false).unwrap().0.sum(None, false).unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[0.0, 1.0, 1.0, 0.0]);
-        let y = [doubles(&[1.0, 5.0, 3.0, 4.0, 2.0, 6.0], &[2, 3])];
-        gradcheck(|x| x[0].max_along(0, false)?.0.pow(2.0), &y);
-        gradcheck(|x| x[0].min_along(1, true)?.0.pow(2.0), &y);
-        gradcheck(|x| x[0].aminmax(Some(1), false)?.0.mul(&x[0].aminmax(Some(1), false)?.1), &y);
     }
 
     #[test]

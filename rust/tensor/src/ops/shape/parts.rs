@@ -260,62 +260,9 @@ mod tests {
     use super::*;
     use crate::testing::{assert_close, doubles};
 
-    fn numbers() -> Tensor {
-        doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])
-    }
-
-    fn shapes(parts: Result<Vec<Tensor>>) -> Vec<Vec<usize>> {
-        parts.unwrap().iter().map(|part| part.shape().to_vec()).collect()
-    }
-
-    #[test]
-    fn split_and_chunk_return_consecutive_parts() {
-        let x = numbers();
-        assert_eq!(shapes(x.split(2, 1)), [[2, 2], [2, 1]]);
-        assert_eq!(shapes(x.split(9, 0)), [[2, 3]]);
-        assert_eq!(shapes(x.split_with_sizes(&[0, 3], -1)), [[2, 0], [2, 3]]);
-        assert_eq!(shapes(x.chunk(2, 1)), [[2, 2], [2, 1]]);
-        assert_eq!(shapes(x.chunk(9, 1)), [[2, 1], [2, 1], [2, 1]]);
-        assert_eq!(shapes(doubles(&[], &[0]).chunk(2, 0)), [[0], [0]]);
-        assert_eq!(shapes(doubles(&[], &[0]).split(0, 0)), [[0]]);
-        assert_eq!(shapes(x.tensor_split(2, 1)), [[2, 2], [2, 1]]);
-        assert_eq!(shapes(x.tensor_split_at(&[1, -1], 1)), [[2, 1], [2, 1], [2, 1]]);
-        assert_close(&x.unbind(1).unwrap()[2], &[3.0, 6.0]);
-    }
-
-    #[test]
-    fn split_rejects_sizes_that_do_not_fit() {
-        let x = numbers();
-        assert!(x.split(0, 0).is_err() && x.split(-1, 0).is_err() && x.chunk(0, 0).is_err());
-        assert!(x.split_with_sizes(&[1, 1], 1).is_err() && x.split_with_sizes(&[4, -1], 1).is_err());
-        assert!(x.split_with_sizes(&[i64::MAX, i64::MAX, 5], 1).is_err() && x.tensor_split(0, 1).is_err());
-        assert!(matches!(x.split(1, 2), Err(Error::Dimension { op: "split", .. })));
-        let scalar = doubles(&[1.0], &[]);
-        assert!(matches!(scalar.unbind(0), Err(Error::Indexing { .. })));
-        assert!(scalar.split(1, 0).is_err() && scalar.tensor_split(1, 0).is_err());
-    }
-
-    #[test]
-    fn results_of_one_node_refuse_changes_in_place() {
-        let x = numbers();
-        x.set_requires_grad(true).unwrap();
-        let y = x.mul(1.0).unwrap();
-        let parts = y.split(1, 0).unwrap();
-        assert_eq!(
-            (parts[1].output_nr(), parts[1].grad_fn().unwrap().unwrap().name()),
-            (Ok(1), "SplitBackward0")
-        );
-        assert!(matches!(parts[0].mul_(2.0), Err(Error::ViewOfSeveral { .. })));
-        assert!(matches!(parts[0].select(0, 0).unwrap().mul_(2.0), Err(Error::ViewOfSeveral { .. })));
-        y.mul_(2.0).unwrap();
-        assert!(matches!(parts[0].grad_fn(), Err(Error::ViewOfSeveral { .. })));
-        let part = x.mul(1.0).unwrap().tensor_split(2, 0).unwrap().swap_remove(0);
-        assert!(part.mul_(2.0).is_ok());
-    }
-
     #[test]
     fn rows_are_the_results_of_unbind() {
-        let x = numbers();
+        let x = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
         let rows = x.rows().unwrap();
         assert_eq!(rows.count(), 2);
         assert_close(&rows.get(1).unwrap().unwrap(), &[4.0, 5.0, 6.0]);
@@ -330,14 +277,5 @@ mod tests {
             rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
             Err(Error::ViewOfSeveral { .. })
         ));
-    }
-
-    #[test]
-    fn results_without_a_gradient_add_zeros() {
-        let x = numbers();
-        x.set_requires_grad(true).unwrap();
-        x.unbind(0).unwrap()[1].sum(None, false).unwrap().backward().unwrap();
-        x.chunk(3, 1).unwrap()[0].sum(None, false).unwrap().backward().unwrap();
-        assert_close(&x.grad().unwrap(), &[1.0, 0.0, 0.0, 2.0, 1.0, 1.0]);
     }
 }

@@ -150,46 +150,12 @@ impl Tensor {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use interlock::autograd::no_grad;
-    use interlock::backends::flags::DETERMINISTIC_ALGORITHMS;
-
     use super::*;
     use crate::DType;
     use crate::ops::convolution::ConvOptions;
     use crate::ops::indexing::indexed::WriteTo;
     use crate::ops::nn::nll_loss::ClassLossOptions;
     use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn resize_uses_the_storage_before_it_grows() {
-        let x = doubles(&[1.0, 2.0, 3.0, 4.0], &[4]);
-        let (before, view) = (x.data_ptr(), x.slice(0, Some(1), None, 2).unwrap());
-        x.resize_(&[1, 3]).unwrap();
-        assert_eq!((x.shape(), x.strides(), x.data_ptr()), (&[1, 3][..], &[3, 1][..], before));
-        assert_close(&x, &[1.0, 2.0, 3.0]);
-        x.resize_(&[2, 2]).unwrap();
-        assert_close(&x, &[1.0, 2.0, 3.0, 4.0]);
-        assert_eq!((x.data_ptr(), x.version()), (before, Ok(2)));
-        x.resize_(&[5]).unwrap();
-        assert_close(&x, &[1.0, 2.0, 3.0, 4.0, 0.0]);
-        assert_eq!((x.storage().nbytes(), x.version()), (5 * 8, Ok(3)));
-        // The view of the storage uses the new memory.
-        x.mul_(2.0).unwrap();
-        assert_close(&view, &[4.0, 8.0]);
-        assert!(x.resize_(&[5]).is_ok() && x.version() == Ok(4));
-    }
-
-    #[test]
-    fn resize_of_a_view_starts_at_its_offset() {
-        let x = doubles(&[1.0, 2.0, 3.0], &[3]);
-        let part = x.slice(0, Some(1), Some(2), 1).unwrap();
-        part.resize_(&[2, 2]).unwrap();
-        assert_close(&part, &[2.0, 3.0, 0.0, 0.0]);
-        part.fill_(7.0).unwrap();
-        assert_close(&x, &[1.0, 7.0, 7.0]);
-        part.resize_as_(&doubles(&[0.0; 6], &[3, 2]).t().unwrap()).unwrap();
-        assert_eq!((part.shape(), part.strides(), part.storage_offset()), (&[2, 3][..], &[3, 1][..], 1));
-    }
 
     #[test]
     fn a_tensor_that_alternates_between_sizes_reuses_its_layouts() {
@@ -221,36 +187,6 @@ mod tests {
         assert!(moves < 12, "{moves}");
         let expected: Vec<f64> = std::iter::once(1.0).chain(std::iter::repeat(0.0)).take(1000).collect();
         assert_close(&x, &expected);
-    }
-
-    #[test]
-    fn resize_fills_what_it_adds_to_the_storage_under_determinism() {
-        let _mode = DETERMINISTIC_ALGORITHMS.scope(true).unwrap().guard();
-        let x = Tensor::ones(&[2], DType::Float32).unwrap();
-        x.resize_(&[1]).unwrap().resize_(&[4]).unwrap().resize_(&[6]).unwrap();
-        let values = x.to_vec::<f32>().unwrap();
-        assert_eq!(
-            values.iter().map(|value| value.is_nan()).collect::<Vec<_>>(),
-            [false, false, true, true, true, true]
-        );
-        let ints = Tensor::ones(&[1], DType::Int8).unwrap();
-        ints.resize_(&[2]).unwrap();
-        assert_eq!(ints.to_vec::<i8>().unwrap(), [1, i8::MAX]);
-    }
-
-    #[test]
-    fn resize_refuses_tensors_that_must_not_change() {
-        let x = doubles(&[1.0], &[1]);
-        x.set_requires_grad(true).unwrap();
-        let _mode = no_grad();
-        assert!(matches!(x.resize_(&[1]), Err(Error::Value { op: "resize_", .. })));
-        let y = doubles(&[1.0], &[1]);
-        assert!(matches!(y.resize_(&[usize::MAX]), Err(Error::TooLarge { .. })));
-        assert!(matches!(y.resize_(&[1; 65]), Err(Error::TooManyDimensions { .. })));
-        y.storage().disable_resizing();
-        assert!(matches!(y.resize_(&[2]), Err(Error::NotResizable { op: "resize_" })));
-        assert_eq!((y.shape(), y.version()), (&[1][..], Ok(0)));
-        assert_eq!(y.resize_(&[0]).unwrap().numel(), 0);
     }
 
     #[test]

@@ -94,28 +94,6 @@ mod tests {
     }
 
     #[test]
-    fn view_dtype_shares_bytes_and_the_version() {
-        let x = whole(&[2]);
-        let bits = x.view_dtype(DType::Int32).unwrap();
-        assert_eq!(bits.to_vec::<i64>().unwrap(), [0x3f80_0000; 2]);
-        bits.zero_().unwrap();
-        assert_eq!((x.to_vec::<f64>().unwrap(), x.version()), (vec![0.0; 2], Ok(1)));
-    }
-
-    #[test]
-    fn view_dtype_changes_the_last_dimension() {
-        let parts = |x: Tensor, dtype| {
-            let y = x.view_dtype(dtype).unwrap();
-            (y.shape().to_vec(), y.strides().to_vec(), y.storage_offset())
-        };
-        let right = || whole(&[3, 6]).slice(1, Some(2), None, 1).unwrap();
-        assert_eq!(parts(right(), DType::Float64), (vec![3, 2], vec![3, 1], 1));
-        assert_eq!(parts(right(), DType::UInt8), (vec![3, 16], vec![24, 1], 8));
-        assert_eq!(parts(whole(&[]), DType::Int32), (vec![], vec![], 0));
-        assert_eq!(parts(whole(&[0, 4]), DType::Int64), (vec![0, 2], vec![2, 1], 0));
-    }
-
-    #[test]
     fn view_dtype_rejects_layouts_that_do_not_fit() {
         let fails =
             |x: Tensor, dtype| matches!(x.view_dtype(dtype), Err(Error::Value { .. } | Error::Shape { .. }));

@@ -186,14 +186,7 @@ mod tests {
     use interlock::backends::flags::{CUDA_FLASH_SDP, CUDA_MATH_SDP};
 
     use super::*;
-    use crate::testing::{assert_close, doubles, gradcheck};
-
-    /// Returns numbers in (-1, 1) without a pattern.
-    fn random(seed: u64, shape: &[usize]) -> Tensor {
-        let mut generator = fastrand::Rng::with_seed(seed);
-        let values: Vec<f64> = (0..shape.iter().product()).map(|_| generator.f64() * 2.0 - 1.0).collect();
-        doubles(&values, shape)
-    }
+    use crate::testing::{assert_close, gradcheck, random};
 
     /// Runs `f` on the kernel with this name.
     fn on<R>(kernel: &str, f: impl FnOnce() -> R) -> R {
@@ -293,37 +286,6 @@ mod tests {
             |x| attention(x, &AttentionOptions { mask: Some(&x[3]), ..AttentionOptions::default() })?.exp(),
             &with_mask,
         );
-    }
-
-    #[test]
-    fn math_can_be_differentiated_twice_and_flash_names_it() {
-        use crate::autograd::{BackwardArgs, grad};
-        let gradients = |kernel: &str| {
-            let x = random(1, &[1, 1, 3, 4]);
-            x.set_requires_grad(true).unwrap();
-            let inputs = [x.clone(), x.clone(), x.clone()];
-            let out = on(kernel, || attention(&inputs, &AttentionOptions::default()))?.sum(None, false)?;
-            let outputs = &[out];
-            let args = BackwardArgs { outputs, gradients: &[None], retain_graph: true, create_graph: true };
-            let first = grad(&args, std::slice::from_ref(&x), false)?;
-            let second = first[0].clone().unwrap().pow(2.0)?.sum(None, false)?;
-            let args = BackwardArgs { outputs: &[second], ..args };
-            grad(&args, &[x], false)
-        };
-        assert!(gradients("math").unwrap()[0].is_some());
-        let error = gradients("flash").unwrap_err();
-        assert!(error.to_string().contains("select the math kernel"), "{error}");
-    }
-
-    #[test]
-    fn all_switches_off_is_one_error_with_every_reason() {
-        let x = random(1, &[1, 1, 2, 4]);
-        let error = on("none", || attention(&[x.clone(), x.clone(), x], &AttentionOptions::default()));
-        let expected = "scaled_dot_product_attention cpu float64 query 1x1x2x4, key 1x1x2x4, value 1x1x2x4: \
-                        no kernel can run this call (flash: backends.cuda.flash_sdp is False; \
-                        efficient: needs a device, got cpu; math: backends.cuda.math_sdp is False; \
-                        cudnn: needs a device, got cpu)";
-        assert_eq!(error.unwrap_err().to_string(), expected);
     }
 
     #[test]

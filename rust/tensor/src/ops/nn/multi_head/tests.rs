@@ -1,9 +1,7 @@
 //! Tests of multi-head attention.
 
-use interlock::dispatch::Recording;
-
 use super::*;
-use crate::testing::{assert_close, doubles};
+use crate::testing::{assert_close, waves};
 
 /// Weights of 4 elements and 2 heads.
 struct Weights {
@@ -11,11 +9,6 @@ struct Weights {
     in_bias: Tensor,
     out_proj: Tensor,
     out_bias: Tensor,
-}
-
-fn waves(shape: &[usize], phase: f64) -> Tensor {
-    let count: usize = shape.iter().product();
-    doubles(&(0..count).map(|i| (i as f64 * 1.7 + phase).sin()).collect::<Vec<_>>(), shape)
 }
 
 fn weights() -> Weights {
@@ -33,33 +26,6 @@ fn args<'a>(x: &'a Tensor, weights: &'a Weights) -> MultiHeadArgs<'a> {
         out_proj_bias: Some(&weights.out_bias),
         ..MultiHeadArgs::new([x, x, x], 2, &weights.in_proj, &weights.out_proj)
     }
-}
-
-/// Returns the result, the kernel and the number of products.
-fn recorded(args: &MultiHeadArgs<'_>) -> (Vec<f64>, &'static str, usize) {
-    let recording = Recording::default();
-    let guard = recording.guard();
-    let (out, _) = args.forward().unwrap();
-    drop(guard);
-    let calls = recording.calls();
-    let products = calls.iter().filter(|call| call.operation == "matmul" && call.composite == Some("mha"));
-    (out.to_vec().unwrap(), calls.last().unwrap().kernel().unwrap(), products.count())
-}
-
-#[test]
-fn fastpath_equals_composed_with_fewer_products() {
-    let (x, weights) = (waves(&[2, 3, 4], 4.0), weights());
-    let fast = args(&x, &weights);
-    let (expected, kernel, products) = recorded(&fast);
-    assert_eq!((kernel, products), ("fastpath", 2));
-    let _fastpath = MHA_FASTPATH.scope(false).unwrap().guard();
-    let (out, kernel, products) = recorded(&fast);
-    assert_eq!((kernel, products), ("composed", 4));
-    assert_close(&doubles(&out, &[24]), &expected);
-    let (by_length, other) = (x.transpose(0, 1).unwrap(), MultiHeadArgs { batch_first: false, ..fast });
-    let other = MultiHeadArgs { query: &by_length, key: &by_length, value: &by_length, ..other };
-    let out = other.forward().unwrap().0.transpose(0, 1).unwrap();
-    assert_close(&out, &expected);
 }
 
 #[test]
