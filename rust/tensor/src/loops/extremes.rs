@@ -1,12 +1,15 @@
 //! The loops of the largest and of the smallest element.
 
-use super::lanes::fold_in_lanes;
+use super::lanes::{LANES, MANY_LANES, in_lanes};
 use super::reduction::{ReduceLoop, fold_runs};
 use crate::dtype::{larger, smaller};
 use crate::{DType, Element};
 
 /// The number of elements of a block, which fit the L1 cache.
 const BLOCK: usize = 512;
+
+/// The number of lanes for many elements.
+const MANY: usize = MANY_LANES[0];
 
 /// Returns the loop that finds the largest elements, or NaN.
 pub(crate) fn largest_of<T: Element>() -> impl ReduceLoop {
@@ -43,7 +46,15 @@ fn extreme<T: Element>(
             if !T::DTYPE.is_floating_point() {
                 return run.iter().copied().fold(start, choose);
             }
-            run.chunks(BLOCK).fold(start, |best, block| choose(best, of_floats(block, start, is_better)))
+            let (mut best, mut first) = (start, 0);
+            // Many lanes are as fast with NaN, but their states take long to merge, and the compiler writes out few lanes.
+            if run.len() >= 4 * MANY {
+                // SAFETY: the index is below the length.
+                let element = |index| unsafe { *run.get_unchecked(index) };
+                best = in_lanes::<MANY, _, _>(run.len(), &mut first, &element, start, &choose, &choose);
+            }
+            let rest = run.get(first..).unwrap_or_default();
+            rest.chunks(BLOCK).fold(best, |best, block| choose(best, of_floats(block, start, is_better)))
         },
         |best| best,
     )
@@ -53,7 +64,11 @@ fn extreme<T: Element>(
 #[inline(always)]
 fn of_floats<T: Element>(block: &[T], start: T, is_better: impl Fn(T, T) -> bool) -> T {
     let choose = |best: T, next: T| if is_better(next, best) { next } else { best };
-    let best = fold_in_lanes(block, start, choose, choose);
+    let mut first = 0;
+    // SAFETY: the index is below the length.
+    let element = |index| unsafe { *block.get_unchecked(index) };
+    let best = in_lanes::<LANES, _, _>(block.len(), &mut first, &element, start, &choose, &choose);
+    let best = (first..block.len()).fold(best, |best, index| choose(best, element(index)));
     let has_nan = block.iter().fold(false, |found, element| found | element.is_nan());
     if has_nan { T::from_f64(f64::NAN) } else { best }
 }

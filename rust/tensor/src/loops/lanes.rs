@@ -2,11 +2,11 @@
 
 /// The number of states among which elements are divided, element `i` to state `i % LANES`. It is the same on every CPU, so
 /// that sums have equal bits; as many vector registers hide the latency of an addition.
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 
 /// The number of states of up to 4 bytes, and of larger ones, for many elements: they fill 16 vector registers. The compiler
 /// writes out loops over fewer states, and then uses small vectors.
-const MANY_LANES: [usize; 2] = [256, 128];
+pub(super) const MANY_LANES: [usize; 2] = [256, 128];
 
 /// Adds elements to states in lanes, and the states to one another.
 #[inline(always)]
@@ -54,7 +54,7 @@ pub(super) fn fold_indexed<T: Copy, A: Copy>(
 
 /// Adds as many elements from index `first` on as `N` lanes divide.
 #[inline(always)]
-fn in_lanes<const N: usize, T: Copy, A: Copy>(
+pub(super) fn in_lanes<const N: usize, T: Copy, A: Copy>(
     count: usize,
     first: &mut usize,
     element: &impl Fn(usize) -> T,
