@@ -1,7 +1,6 @@
 //! Reductions that compute a state from a block of elements at once.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use super::elementwise::load;
 use super::reduction::{ROWS, ReduceLoop, begin_states, finish_states, merge_states};
@@ -12,6 +11,7 @@ use crate::{DType, Element};
 const BLOCK: usize = 512;
 
 /// A reduction by three functions: the state of a block of at least one element, of two states, and the result of a state.
+#[derive(Clone)]
 struct Blocks<A, Of, Merge, Finish, T> {
     start: A,
     of: Of,
@@ -121,9 +121,5 @@ where
     unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
         // SAFETY: guaranteed by the caller.
         unsafe { finish_states(results, states, count, self.finish) };
-    }
-
-    fn shared(&self) -> Arc<dyn ReduceLoop> {
-        Arc::new(Blocks { types: PhantomData::<fn() -> T>, ..*self })
     }
 }

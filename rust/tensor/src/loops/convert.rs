@@ -1,7 +1,5 @@
 //! Loops that convert elements to another type, from and to memory of any alignment.
 
-use std::sync::Arc;
-
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::halves;
 use super::vectorized::try_vectorized;
@@ -74,10 +72,6 @@ impl ElementLoop for Convert {
         // SAFETY: guaranteed by the caller.
         dispatch_size!(to, T => unsafe { transpose::<T>(run, rows, row_steps) });
         true
-    }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(*self)
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Run {
 }
 
 /// An inner loop. Its clones are the same loop, so that work that is queued on a device can own one.
-pub(crate) trait ElementLoop: Send + Sync + 'static {
+pub(crate) trait ElementLoop: SharedElementLoop + Send + Sync + 'static {
     /// The element types of the operands: of the written one first, then of the sources.
     fn dtypes(&self) -> &[DType];
 
@@ -54,7 +54,16 @@ pub(crate) trait ElementLoop: Send + Sync + 'static {
     unsafe fn run_rows(&self, _run: &Run, _rows: usize, _row_steps: [usize; MAX_OPERANDS]) -> bool {
         false
     }
+}
 
+/// Clones of loops whose type is erased.
+pub(crate) trait SharedElementLoop {
     /// Returns a clone.
     fn shared(&self) -> Arc<dyn ElementLoop>;
+}
+
+impl<L: ElementLoop + Clone> SharedElementLoop for L {
+    fn shared(&self) -> Arc<dyn ElementLoop> {
+        Arc::new(self.clone())
+    }
 }

@@ -5,7 +5,6 @@
 //! implementation, and its results do not depend on the layout.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::vectorized::{for_each_index, vectorized};
@@ -61,15 +60,10 @@ unsafe fn update_each<T: Element>(out: *mut u8, count: usize, value: impl Fn(T, 
 }
 
 /// A loop over a function. `D` lists the types of its elements.
+#[derive(Clone)]
 struct Function<F, D> {
     function: F,
     types: PhantomData<fn() -> D>,
-}
-
-impl<F: Clone, D> Clone for Function<F, D> {
-    fn clone(&self) -> Self {
-        Function { function: self.function.clone(), types: PhantomData }
-    }
 }
 
 /// Returns the loop that applies a function to each element.
@@ -100,16 +94,13 @@ where
             );
         }
     }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(self.clone())
-    }
 }
 
 /// The elements among which those that need the slower function are looked for at once.
 const BLOCK: usize = 512;
 
 /// A loop over a function that is wrong for some elements, and over one without this limit.
+#[derive(Clone)]
 struct Limited<F, G, E, T> {
     function: F,
     is_within: G,
@@ -142,9 +133,8 @@ where
         for first in (0..run.count).step_by(BLOCK) {
             let count = BLOCK.min(run.count - first);
             let [out, a, ..] = run.pointers.map(|pointer| pointer.wrapping_add(first * size_of::<T>()));
-            let mut are_within = true;
             // SAFETY: guaranteed by the caller.
-            unsafe {
+            let are_within = unsafe {
                 store_each(
                     out,
                     count,
@@ -153,9 +143,9 @@ where
                 );
                 vectorized(
                     #[inline(always)]
-                    || are_within = (0..count).fold(true, |all, i| all & is_within(load(a, i))),
-                );
-            }
+                    move || (0..count).fold(true, |all, i| all & is_within(load(a, i))),
+                )
+            };
             if !are_within {
                 for i in 0..count {
                     // SAFETY: guaranteed by the caller.
@@ -169,13 +159,10 @@ where
             }
         }
     }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(Limited { types: PhantomData::<fn() -> T>, ..*self })
-    }
 }
 
 /// A loop over a function of pairs that returns NaN where it is wrong, and over one without this limit.
+#[derive(Clone)]
 struct OrExact<F, E, T> {
     function: F,
     exact: E,
@@ -210,13 +197,12 @@ where
             let pointers = part.pointers.iter_mut().zip(run.steps);
             pointers.for_each(|(pointer, step)| *pointer = pointer.wrapping_add(first * step));
             let ([out, a, b, _], [_, step_a, step_b, _]) = (part.pointers, part.steps);
-            let mut has_nan = false;
             // SAFETY: guaranteed by the caller.
             unsafe {
                 self.function.run(&part);
-                vectorized(
+                let has_nan = vectorized(
                     #[inline(always)]
-                    || has_nan = (0..part.count).fold(false, |any, i| any | load::<T>(out, i).is_nan()),
+                    move || (0..part.count).fold(false, |any, i| any | load::<T>(out, i).is_nan()),
                 );
                 for i in (0..part.count).filter(|i| has_nan && load::<T>(out, *i).is_nan()) {
                     let pair = (load(a.wrapping_add(i * step_a), 0), load(b.wrapping_add(i * step_b), 0));
@@ -224,14 +210,6 @@ where
                 }
             }
         }
-    }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(OrExact {
-            function: self.function.clone(),
-            exact: self.exact.clone(),
-            types: PhantomData::<fn() -> T>,
-        })
     }
 }
 
@@ -285,10 +263,6 @@ where
             }
         }
     }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(self.clone())
-    }
 }
 
 /// Returns the loop that applies a function to three elements, the last two of which have the type of the result.
@@ -333,13 +307,10 @@ where
             }
         }
     }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(self.clone())
-    }
 }
 
 /// A loop that changes elements.
+#[derive(Clone)]
 struct Update<F, D>(Function<F, D>);
 
 /// Returns the loop that replaces each element by a function of it and of another one.
@@ -387,9 +358,5 @@ where
                 );
             }
         }
-    }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(Update(self.0.clone()))
     }
 }

@@ -1,7 +1,5 @@
 //! Single elements as bytes, and the loop that writes one everywhere.
 
-use std::sync::Arc;
-
 use super::convert::conversion;
 use super::element_loop::{ElementLoop, Run};
 use crate::dtype::dispatch_size;
@@ -78,10 +76,6 @@ impl ElementLoop for Fill {
                 }
             }
         });
-    }
-
-    fn shared(&self) -> Arc<dyn ElementLoop> {
-        Arc::new(*self)
     }
 }
 

@@ -4,7 +4,6 @@
 //! products with exponents, because both multiply in one order, and scaling by powers of two rounds nothing.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use super::elementwise::load;
 use super::real::Real;
@@ -201,6 +200,7 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
 }
 
 /// The loop of [`products`].
+#[derive(Clone)]
 struct Products<T>(PhantomData<fn() -> T>);
 
 /// Returns the loop that multiplies elements.
@@ -247,19 +247,18 @@ impl<T: Real> ReduceLoop for Products<T> {
             }
             return;
         }
-        let mut product = Scaled::ONE;
         let state = states.cast::<Scaled>();
         // Of few elements the product of the lanes would take most of the time.
         if count < 2 * LANES {
-            for first in (0..count).step_by(GROUP) {
-                product = product * product_of((first..count.min(first + GROUP)).map(element));
-            }
+            let product = (0..count).step_by(GROUP).fold(Scaled::ONE, |product, first| {
+                product * product_of((first..count.min(first + GROUP)).map(element))
+            });
             // SAFETY: guaranteed by the caller.
             return unsafe { state.write(state.read() * product) };
         }
-        vectorized(
+        let product = vectorized(
             #[inline(always)]
-            || {
+            move || {
                 let mut lanes = Lanes::ONES;
                 // SAFETY: guaranteed by the caller for elements without gaps.
                 let row = unsafe {
@@ -274,7 +273,7 @@ impl<T: Real> ReduceLoop for Products<T> {
                     copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
                     lanes.multiply(&copies);
                 }
-                product = lanes.product();
+                lanes.product()
             },
         );
         // SAFETY: guaranteed by the caller.
@@ -294,10 +293,6 @@ impl<T: Real> ReduceLoop for Products<T> {
     unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
         // SAFETY: guaranteed by the caller.
         unsafe { finish_states(results, states, count, Scaled::to_element::<T>) };
-    }
-
-    fn shared(&self) -> Arc<dyn ReduceLoop> {
-        Arc::new(Products(self.0))
     }
 }
 

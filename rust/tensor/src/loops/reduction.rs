@@ -12,7 +12,7 @@ use crate::{DType, Element};
 pub(crate) const ROWS: usize = 8;
 
 /// A loop that reduces elements. Its clones are the same loop.
-pub(crate) trait ReduceLoop: Send + Sync + 'static {
+pub(crate) trait ReduceLoop: SharedReduceLoop + Send + Sync + 'static {
     /// The type of the elements.
     fn source(&self) -> DType;
 
@@ -51,9 +51,18 @@ pub(crate) trait ReduceLoop: Send + Sync + 'static {
     /// # Safety
     /// The states were begun, and there is aligned memory for the results.
     unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize);
+}
 
+/// Clones of loops whose type is erased.
+pub(crate) trait SharedReduceLoop {
     /// Returns a clone.
     fn shared(&self) -> Arc<dyn ReduceLoop>;
+}
+
+impl<L: ReduceLoop + Clone> SharedReduceLoop for L {
+    fn shared(&self) -> Arc<dyn ReduceLoop> {
+        Arc::new(self.clone())
+    }
 }
 
 /// Implements [`ReduceLoop::begin`] for states of one type.
@@ -104,6 +113,7 @@ pub(super) unsafe fn finish_states<A: Copy, U: Element>(
 
 /// A reduction by a state of no elements and functions: for the addition of an element to a state and of two states, the
 /// state of a run of elements, and the result of a state.
+#[derive(Clone)]
 struct Fold<A, Add, Merge, OfRun, Finish, D> {
     start: A,
     add: Add,
@@ -265,9 +275,5 @@ where
     unsafe fn finish(&self, results: *mut u8, states: *const u8, count: usize) {
         // SAFETY: guaranteed by the caller.
         unsafe { finish_states(results, states, count, self.finish) };
-    }
-
-    fn shared(&self) -> Arc<dyn ReduceLoop> {
-        Arc::new(Fold { types: PhantomData::<fn() -> (T, U)>, ..*self })
     }
 }

@@ -20,10 +20,9 @@ pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize
     /// Elements that are compared at once, before the first one of them is looked for.
     const BLOCK: usize = 256;
     let Some(&first) = row.first() else { return 0 };
-    let mut index = 0;
     vectorized(
         #[inline(always)]
-        || {
+        move || {
             let best = if is_largest {
                 fold_in_lanes(row, first, larger::<T>, larger::<T>)
             } else {
@@ -33,10 +32,9 @@ pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize
             let has_it = |block: &&[T]| block.iter().fold(false, |found, element| found | is_it(element));
             let number = row.chunks(BLOCK).position(|block| has_it(&block)).unwrap_or(0);
             let begin = number * BLOCK;
-            index = begin + row.iter().skip(begin).position(is_it).unwrap_or(0);
+            begin + row.iter().skip(begin).position(is_it).unwrap_or(0)
         },
-    );
-    index
+    )
 }
 
 /// Returns the sum of elements in `f64`.
@@ -59,16 +57,13 @@ fn written<T: Element>(out: &mut [MaybeUninit<T>], values: impl ExactSizeIterato
 /// Writes the exponentials of a row, normalized to a sum of 1. Where all elements are minus infinity they are NaN, as in
 /// PyTorch, or 0 if `is_safe`.
 pub(crate) fn softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>], is_safe: bool) -> &'a mut [T] {
-    let mut result: &mut [T] = &mut [];
-    let to = &mut result;
     vectorized(
         #[inline(always)]
         move || {
             let largest = largest(row);
             if is_safe && largest == T::from_f64(f64::NEG_INFINITY) && !row.iter().any(|value| value.is_nan())
             {
-                *to = written(out, row.iter().map(|_| T::default()));
-                return;
+                return written(out, row.iter().map(|_| T::default()));
             }
             let out = written(out, row.iter().map(|value| (*value - largest).exp()));
             let sum = T::from_f64(sum(out));
@@ -78,16 +73,13 @@ pub(crate) fn softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>], is_
                 let quotient = *out * reciprocal;
                 *out = (-quotient).mul_add(sum, *out).mul_add(reciprocal, quotient);
             });
-            *to = out;
+            out
         },
-    );
-    result
+    )
 }
 
 /// Writes the logarithms of the [`softmax`] of a row.
 pub(crate) fn log_softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-    let mut result: &mut [T] = &mut [];
-    let to = &mut result;
     vectorized(
         #[inline(always)]
         move || {
@@ -97,10 +89,9 @@ pub(crate) fn log_softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>])
             // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
             let logarithm = T::from_f64(sum(out).ln());
             out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest) - logarithm);
-            *to = out;
+            out
         },
-    );
-    result
+    )
 }
 
 /// Writes the gradient of the input of [`softmax`], `(g - sum(g * y)) * y` for the gradient g of the result y.
@@ -132,25 +123,21 @@ pub(crate) fn log_softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &
 
 /// Returns the largest element that is not NaN; minus infinity if there is none.
 pub(crate) fn largest_in<T: Real>(row: &[T]) -> T {
-    let mut found = T::from_f64(f64::NEG_INFINITY);
     vectorized(
         #[inline(always)]
-        || found = largest(row),
-    );
-    found
+        move || largest(row),
+    )
 }
 
 /// Replaces the elements by the exponentials of their differences from a number, and returns their sum.
 pub(crate) fn exponentials<T: Real>(row: &mut [T], from: T) -> f64 {
-    let mut total = 0.0;
     vectorized(
         #[inline(always)]
-        || {
+        move || {
             row.iter_mut().for_each(|value| *value = (*value - from).exp());
-            total = sum(row);
+            sum(row)
         },
-    );
-    total
+    )
 }
 
 /// Writes `(x - mean) * rstd * weight + bias` for the elements x of a row, and returns them, their mean, and the reciprocal of
@@ -161,8 +148,6 @@ pub(crate) fn normalize<'a, T: Real>(
     eps: f64,
     out: &'a mut [MaybeUninit<T>],
 ) -> (&'a mut [T], [f64; 2]) {
-    let mut result: (&mut [T], [f64; 2]) = (&mut [], [0.0; 2]);
-    let to = &mut result;
     vectorized(
         #[inline(always)]
         move || {
@@ -184,10 +169,9 @@ pub(crate) fn normalize<'a, T: Real>(
                 }
                 (None, None) => written(out, normalized.map(T::from_f64)),
             };
-            *to = (out, [mean, rstd]);
+            (out, [mean, rstd])
         },
-    );
-    result
+    )
 }
 
 /// Writes the gradient of a row that was [normalized](normalize) with these statistics, and adds those of the weight and the

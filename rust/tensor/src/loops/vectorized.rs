@@ -8,19 +8,19 @@ use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 /// compiler fuses operations only where the function says so (`mul_add`). The function owns what it uses: what it refers to
 /// could change with each store, as far as the compiler knows.
 #[inline(always)]
-pub(crate) fn vectorized(body: impl FnOnce()) {
+pub(crate) fn vectorized<R>(body: impl FnOnce() -> R) -> R {
     struct Body<F>(F);
 
-    impl<F: FnOnce()> NullaryFnOnce for Body<F> {
-        type Output = ();
+    impl<R, F: FnOnce() -> R> NullaryFnOnce for Body<F> {
+        type Output = R;
 
         #[inline(always)]
-        fn call(self) {
-            (self.0)();
+        fn call(self) -> R {
+            (self.0)()
         }
     }
 
-    arch().dispatch(Body(body));
+    arch().dispatch(Body(body))
 }
 
 /// Calls a function as [`vectorized`] does, and returns true. On a CPU without vector instructions it returns false instead:
