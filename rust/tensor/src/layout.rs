@@ -249,7 +249,7 @@ pub(crate) fn err_stride_count(op: &'static str, shape: &[usize], strides: &[usi
 }
 
 /// Returns the row-major strides of a shape. As in PyTorch a size of 0 counts as 1.
-pub(crate) fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
+pub fn contiguous_strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     let mut step = 1usize;
     for (stride, &size) in strides.iter_mut().zip(shape).rev() {

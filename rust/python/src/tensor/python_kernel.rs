@@ -14,7 +14,7 @@ use interlock_core::binding::dispatch::intern_name;
 use interlock_tensor::{
     ATTENTION, Attention, AttentionArgs, AttentionCall, AttentionOut, CONV2D, Conv2d, ConvArgs, ConvCall,
     ConvPass, DType as CoreDType, Error, MATMUL, Matmul, MatmulArgs, MatmulCall, Result,
-    Tensor as CoreTensor,
+    Tensor as CoreTensor, contiguous_strides,
 };
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
@@ -417,22 +417,6 @@ fn dispatch_key(device: CoreDevice) -> &'static str {
     }
 }
 
-/// Returns the strides of a contiguous tensor.
-fn row_major_strides(shape: &[usize]) -> Vec<usize> {
-    let mut next = 1usize;
-    let mut strides: Vec<usize> = shape
-        .iter()
-        .rev()
-        .map(|size| {
-            let stride = next;
-            next = next.saturating_mul((*size).max(1));
-            stride
-        })
-        .collect();
-    strides.reverse();
-    strides
-}
-
 impl<O: PythonOperation> DynKernel<O> for PythonKernel {
     fn is_registered(&self) -> bool {
         self.is_registered()
@@ -513,7 +497,7 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
             out.storage(),
             out.dtype(),
             shape,
-            &row_major_strides(shape),
+            &contiguous_strides(shape),
             out.storage_offset(),
         )?;
         Ok(O::result(own, args)?)

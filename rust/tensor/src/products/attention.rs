@@ -30,26 +30,6 @@ const NORMALIZERS: usize = 2;
 /// The number of multiplications between two checks for interrupts.
 const CHUNK_WORK: usize = 1 << 28;
 
-/// An element type of attention.
-pub(crate) trait AttentionElement: MatmulElement + Real {
-    const INFINITY: Self;
-    /// Returns the larger number, or the other one if one is NaN.
-    fn max(self, other: Self) -> Self;
-}
-
-macro_rules! attention_element {
-    ($($float:ident),*) => {
-        $(impl AttentionElement for $float {
-            const INFINITY: Self = $float::INFINITY;
-            fn max(self, other: Self) -> Self {
-                $float::max(self, other)
-            }
-        })*
-    };
-}
-
-attention_element!(f32, f64);
-
 /// The matrices of queries, keys and values, and the options of an attention.
 #[derive(Clone)]
 pub(crate) struct AttentionHeads {
@@ -137,7 +117,7 @@ impl AttentionHeads {
     }
 
     /// Writes the scores of a tile of rows and a block of keys, in rows of [`KEYS`] elements.
-    fn write_scores<T: AttentionElement>(
+    fn write_scores<T: MatmulElement + Real>(
         &self,
         [start_q, start_k, _, start_mask]: [usize; 4],
         rows: (usize, usize),
@@ -152,7 +132,7 @@ impl AttentionHeads {
         let transposed = self.key.at(start_k).rows_from(keys).transposed();
         T::add_product(scores, KEYS, (query, queries), (key, transposed))?;
         let scale = T::from_f64(self.scale);
-        let minus_infinity = T::default() - T::INFINITY;
+        let minus_infinity = T::from_f64(f64::NEG_INFINITY);
         for (row, scores) in (rows.0..).zip(scores.chunks_mut(KEYS)) {
             for (column, score) in (keys.0..).zip(scores.iter_mut().take(keys.1)) {
                 *score = *score * scale;
@@ -184,7 +164,7 @@ struct RowTile<'a, T> {
 }
 
 impl Forward {
-    fn run_tile<T: AttentionElement>(
+    fn run_tile<T: MatmulElement + Real>(
         &self,
         tile: RowTile<'_, T>,
         [query, key, value, mask]: [&[T]; 4],
@@ -194,7 +174,7 @@ impl Forward {
         let [_, _, start_value, _] = offsets;
         let heads = &self.heads;
         let columns = heads.value.columns;
-        let minus_infinity = T::default() - T::INFINITY;
+        let minus_infinity = T::from_f64(f64::NEG_INFINITY);
         // The largest score of each row so far, and the sum of the exponentials of the differences from it.
         let mut rows_so_far = [(minus_infinity, 0.0f64); ROWS];
         for keys in heads.blocks(rows) {
@@ -202,7 +182,8 @@ impl Forward {
             let lines = scratch.chunks_mut(KEYS).zip(out.chunks_mut(columns.max(1)));
             for ((scores, out), (largest, sum)) in lines.zip(&mut rows_so_far) {
                 let scores = part_mut(scores, 0, keys.1);
-                let new = T::max(*largest, loops::largest_in(scores));
+                let of_block = loops::largest_in(scores);
+                let new = if of_block > *largest { of_block } else { *largest };
                 // A row that sees no key yet has no largest score.
                 let base = if new == minus_infinity { T::default() } else { new };
                 let correction = T::from_f64((*largest - base).to_f64().exp());
@@ -228,7 +209,7 @@ impl Forward {
     }
 }
 
-impl<T: AttentionElement> PartedKernel<T, 3> for Forward {
+impl<T: MatmulElement + Real> PartedKernel<T, 3> for Forward {
     fn parts(&self) -> usize {
         self.heads.plan.numel().saturating_mul(self.heads.tiles())
     }
@@ -306,7 +287,7 @@ struct Saved<'a, T> {
 
 impl Backward {
     /// Adds the gradients of a tile of rows of matrix `head`. `shares` and `slopes` are scratch memory.
-    fn run_tile<T: AttentionElement>(
+    fn run_tile<T: MatmulElement + Real>(
         &self,
         head: usize,
         rows: (usize, usize),
@@ -362,7 +343,7 @@ impl Backward {
 
     /// Computes the gradients of a group. `scratch` has two blocks of scores for each row of a tile, or for each row of
     /// a matrix if `has_all_rows`.
-    fn run_group<T: AttentionElement>(
+    fn run_group<T: MatmulElement + Real>(
         &self,
         mut gradients: Gradients<'_, T>,
         saved: Saved<'_, T>,
@@ -383,7 +364,7 @@ impl Backward {
     }
 }
 
-impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
+impl<T: MatmulElement + Real> PartedKernel<T, 4> for Backward {
     fn parts(&self) -> usize {
         self.heads.plan.numel() / self.heads.group.max(1)
     }
@@ -432,7 +413,7 @@ impl<T: AttentionElement> PartedKernel<T, 4> for Backward {
 
 /// Returns the attention of `query`, `key` and `value` with the shape `batch` and two more dimensions, and the
 /// [normalizers](NORMALIZERS) of each row.
-pub(crate) fn attention<T: AttentionElement>(
+pub(crate) fn attention<T: MatmulElement + Real>(
     op: &'static str,
     heads: AttentionHeads,
     batch: &[usize],
@@ -462,7 +443,7 @@ pub(crate) struct AttentionResults<'a> {
 }
 
 /// Returns the gradients of `query`, `key` and `value`.
-pub(crate) fn attention_backward<T: AttentionElement>(
+pub(crate) fn attention_backward<T: MatmulElement + Real>(
     op: &'static str,
     heads: AttentionHeads,
     tensors: [&Tensor; 3],

@@ -1,10 +1,9 @@
 //! Integer matrix multiplication, which `gemm` does not provide.
 
-use pulp::{Arch, NullaryFnOnce};
-
 use super::Matrix;
 use crate::Result;
 use crate::iterate::parts::{item, part, part_mut, rest};
+use crate::loops::vectorized;
 use crate::storage::fallible_alloc::try_with_capacity;
 
 /// Rows, columns and depth of a tile. The part of `b` (512 KiB) stays in the L2 cache while all rows of `a` are read,
@@ -18,25 +17,28 @@ pub(super) fn add(
     (a, left): (&[i64], Matrix),
     (b, right): (&[i64], Matrix),
 ) -> Result<()> {
-    if right.column_stride == 1 {
-        multiply(Tile { out, step, a, left, b: rest(b, right.start), right, b_step: right.row_stride });
-        return Ok(());
-    }
-    // Packs `b`: its rows are read many times, which is fast only if they are contiguous.
-    let mut packed = try_with_capacity(right.rows.saturating_mul(right.columns))?;
-    for k in 0..right.rows {
-        let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
-        packed.extend(
-            (0..right.columns).map(|j| item(b, row.saturating_add(j.saturating_mul(right.column_stride)))),
-        );
-    }
-    multiply(Tile { out, step, a, left, b: &packed, right, b_step: right.columns });
+    let packed: Vec<i64>;
+    let (b, b_step) = if right.column_stride == 1 {
+        (rest(b, right.start), right.row_stride)
+    } else {
+        // Its rows are read many times, which is fast only if they are contiguous.
+        let mut rows = try_with_capacity(right.rows.saturating_mul(right.columns))?;
+        for k in 0..right.rows {
+            let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
+            rows.extend(
+                (0..right.columns)
+                    .map(|j| item(b, row.saturating_add(j.saturating_mul(right.column_stride)))),
+            );
+        }
+        packed = rows;
+        (&*packed, right.columns)
+    };
+    let tile = Tile { out, step, a, left, b, right, b_step };
+    vectorized(
+        #[inline(always)]
+        move || tile.multiply(),
+    );
     Ok(())
-}
-
-/// Multiplies a tile with the widest vector instructions of the CPU.
-fn multiply(tile: Tile<'_>) {
-    Arch::new().dispatch(tile);
 }
 
 struct Tile<'a> {
@@ -50,12 +52,10 @@ struct Tile<'a> {
     b_step: usize,
 }
 
-impl NullaryFnOnce for Tile<'_> {
-    type Output = ();
-
-    // Code that is inlined here is compiled for the selected instruction set.
+impl Tile<'_> {
+    // Inlined where the instruction set is chosen.
     #[inline(always)]
-    fn call(self) {
+    fn multiply(self) {
         /// Rows of `b` that are added at once, to load and store the result less often.
         const ROWS: usize = 4;
         let Tile { out, step, a, left, b, right, b_step } = self;

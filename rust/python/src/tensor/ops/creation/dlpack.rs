@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use interlock::accelerator::Device;
 use interlock::sys::{InterlockDType, InterlockTensorDevice};
-use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor};
+use interlock_tensor::{DType as CoreDType, Placement, Tensor as CoreTensor, contiguous_strides};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
@@ -154,7 +154,7 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
     let strides = match imported.strides() {
         // The strides of no elements are not used.
         Some(strides) if !is_empty => unsigned(strides)?,
-        _ => row_major(&shape),
+        _ => contiguous_strides(&shape),
     };
     let pointer = imported.pointer().filter(|_| !is_empty);
     let pointer = match pointer {
@@ -178,14 +178,4 @@ fn tensor_of_capsule(capsule: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult
         }
         _ => Ok(shared),
     }
-}
-
-/// Returns the strides of a contiguous tensor.
-fn row_major(shape: &[usize]) -> Vec<usize> {
-    let (mut strides, mut step) = (vec![1; shape.len()], 1usize);
-    for (stride, &size) in strides.iter_mut().zip(shape).rev() {
-        *stride = step;
-        step = step.saturating_mul(size);
-    }
-    strides
 }
