@@ -6,7 +6,7 @@ use crate::dtype::Bool8;
 use crate::error::check_fits;
 use crate::layout::check_broadcastable_to;
 use crate::ops::elementwise::operand::{Operand, check_floating_point};
-use crate::ops::elementwise::writing::{overwrite_with, overwritten};
+use crate::ops::elementwise::writing::overwritten;
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
 
@@ -18,7 +18,7 @@ impl Tensor {
         node: &'static str,
         drawn: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
-        let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &drawn()?);
+        let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, self, &drawn()?);
         self.run_inplace(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 }
@@ -92,7 +92,7 @@ impl Generator {
                 self.draw(target.shape(), |seed| {
                     let drawn = bernoulli(op, &p.detach().expand_as(target)?, seed)?;
                     let drawn = iterate::cast(&drawn, target.dtype())?;
-                    let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, target, &drawn);
+                    let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, target, &drawn);
                     target.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
                         let of_p = ctx.gradient(1, || Tensor::zeros(gradient.shape(), gradient.options()))?;
                         Ok(vec![overwritten(ctx, gradient)?, of_p])

@@ -1,10 +1,10 @@
 //! Changes of the size of a tensor in place.
 
 use crate::error::{Tuple, warn};
+use crate::iterate::copy_into;
 use crate::layout::{Layout, checked_numel};
 use crate::ops::creation::empty::{is_filled, marker};
 use crate::ops::elementwise::operand::Operand;
-use crate::ops::elementwise::writing::overwrite_with;
 use crate::recording::check_inplace;
 use crate::storage::fallible_alloc::check_memory;
 use crate::{Error, Result, Tensor};
@@ -100,7 +100,7 @@ impl Tensor {
         if added.numel() == 0 {
             return Ok(());
         }
-        overwrite_with(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
+        copy_into(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
     }
 
     /// Makes the storage large enough for a result of this shape, which is written later. Nothing else changes.
