@@ -75,7 +75,7 @@ pub use ops::elementwise::operand::{Operand, result_type};
 pub use ops::elementwise::replace::NewElements;
 pub use ops::fft::{FftFunction, FftNorm, FftOptions};
 pub use ops::foreign::register_foreign_kernel;
-pub use ops::indexing::coordinates::ScatterReduce;
+pub use ops::indexing::gather_scatter::ScatterReduce;
 pub use ops::indexing::index::Index;
 pub use ops::indexing::indexed::WriteTo;
 pub use ops::indexing::scatter_kernels::{

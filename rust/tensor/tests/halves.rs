@@ -1,5 +1,6 @@
 //! `float16` and `bfloat16` tensors: arithmetic in single precision with one rounding.
 
+use interlock_tensor::elementwise::add_scaled;
 use interlock_tensor::{DType, Scalar, Tensor, cat};
 
 const HALVES: [DType; 2] = [DType::Float16, DType::BFloat16];
@@ -62,9 +63,9 @@ fn sums_round_a_number_operand_first_and_products_do_not() {
         assert_eq!(numbers(copy().div_(&scalar).unwrap()), expected(&|v| v / single));
         // `alpha` is rounded, and its product is not.
         let alpha = Scalar::Float(THIRD);
-        assert_eq!(numbers(&x.add_scaled(&x, alpha).unwrap()), expected(&|v| v + third * v));
+        assert_eq!(numbers(&add_scaled(&x, &x, alpha).unwrap()), expected(&|v| v + third * v));
         assert_eq!(numbers(copy().sub_scaled_(&x, alpha).unwrap()), expected(&|v| v - third * v));
-        assert_eq!(numbers(&x.add_scaled(0.7, alpha).unwrap()), {
+        assert_eq!(numbers(&add_scaled(&x, 0.7, alpha).unwrap()), {
             let number = rounded(&[0.7], dtype)[0] as f32;
             expected(&|v| v + third * number)
         });
@@ -139,8 +140,8 @@ fn gradients_have_the_type_of_the_inputs() {
         let weight = Tensor::ones(&[2, 3], dtype).unwrap();
         let bias = tensor(&[1.0, 2.0], dtype);
         bias.set_requires_grad(true).unwrap();
-        let y =
-            x.mul(&x).unwrap().linear(&weight, Some(&bias)).unwrap().add_scaled(&bias, 0.5.into()).unwrap();
+        let y = x.mul(&x).unwrap().linear(&weight, Some(&bias)).unwrap();
+        let y = add_scaled(&y, &bias, 0.5.into()).unwrap();
         y.sum(None, false).unwrap().backward().unwrap();
         let gradient = x.grad().unwrap();
         assert_eq!((gradient.dtype(), numbers(&gradient)), (dtype, vec![4.0, -10.0, 2.0]));

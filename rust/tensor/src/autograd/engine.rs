@@ -11,7 +11,7 @@ use interlock::autograd::{scope_barrier, set_grad_enabled};
 use super::custom::GradBuffers;
 use super::edge::private::Source;
 use super::edge::{Differentiable, convert, kind, of_current_data};
-use super::hooks::{GradientKind, HookCalls, calls_of};
+use super::hooks::{GradientKind, HookCalls};
 use super::multi_grad::{self, MultiGradCalls};
 use super::run_node::NodeCall;
 use super::stream_sync::StreamSync;
@@ -285,13 +285,13 @@ impl GraphTask {
     }
 
     fn visit(&mut self, node: &Arc<Node>, mut gradients: Gradients) -> Result<()> {
-        let hooks = calls_of(&node.hooks);
+        let hooks = HookCalls::of(&node.hooks.read());
         if let Some(hooks) = &hooks {
             hooks.call_tensor(&mut gradients, &mut self.multi_grad_calls)?;
             for (result, tensor) in hooks.retained() {
-                if let Some(Some(gradient)) = gradients.get(*result) {
+                if let Some(Some(gradient)) = gradients.get(result) {
                     self.stream_sync.record_use(gradient);
-                    accumulate_grad(tensor, gradient.clone(), self.create_graph)?;
+                    accumulate_grad(&tensor, gradient.clone(), self.create_graph)?;
                 }
             }
         }

@@ -8,9 +8,9 @@ use interlock::accelerator::Device;
 use super::multi_grad::{MultiGradCalls, MultiGradPart, MultiGradState};
 use crate::error::Tuple;
 use crate::recording::grad_fn;
-use crate::storage::fork_rwlock::ForkRwLock;
 use crate::tensor::{
-    Hooks, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook, TensorHook, WeakTensor,
+    Hooks, Lists, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook, Registered, TensorHook,
+    WeakTensor,
 };
 use crate::{DType, Error, Result, Tensor};
 
@@ -47,32 +47,17 @@ impl GradientKind<'_> {
 
 /// The hooks of a node or leaf, copied for one call: hooks that are added or removed meanwhile count for the next one,
 /// and no lock is held while code of the program runs.
-#[derive(Default)]
-pub(super) struct HookCalls {
-    tensor: Vec<(usize, Arc<dyn TensorHook>)>,
-    retained: Vec<(usize, Tensor)>,
-    pre: Vec<Arc<dyn NodePreHook>>,
-    post: Vec<Arc<dyn NodePostHook>>,
-    post_accumulate: Vec<Arc<dyn PostAccumulateHook>>,
-}
+pub(super) struct HookCalls(Lists);
 
 impl HookCalls {
     /// Returns the hooks, or `None` if there are none.
     pub fn of(hooks: &Hooks) -> Option<Self> {
-        let lists = hooks.get()?;
-        let retained = |(output, tensor): &(usize, WeakTensor)| Some((*output, tensor.upgrade()?));
-        Some(HookCalls {
-            tensor: lists.tensor.iter().map(|(output, one)| (*output, one.hook.clone())).collect(),
-            retained: lists.retained.iter().filter_map(retained).collect(),
-            pre: lists.pre.iter().map(|one| one.hook.clone()).collect(),
-            post: lists.post.iter().map(|one| one.hook.clone()).collect(),
-            post_accumulate: lists.post_accumulate.iter().map(|one| one.hook.clone()).collect(),
-        })
+        hooks.get().cloned().map(HookCalls)
     }
 
     /// Calls the hooks of tensors in the order of registration. Each may replace the gradient.
     pub fn call_tensor(&self, gradients: &mut [Option<Tensor>], calls: &mut MultiGradCalls) -> Result<()> {
-        for (output, hook) in &self.tensor {
+        for (output, Registered { hook, .. }) in &self.0.tensor {
             // A result without a gradient has none to change.
             let Some(Some(gradient)) = gradients.get_mut(*output) else { continue };
             if let Some(part) = (&**hook as &dyn Any).downcast_ref::<MultiGradPart>() {
@@ -87,32 +72,32 @@ impl HookCalls {
     }
 
     /// Returns the tensors whose `grad` accumulates the gradient of a result.
-    pub fn retained(&self) -> &[(usize, Tensor)] {
-        &self.retained
+    pub fn retained(&self) -> impl Iterator<Item = (usize, Tensor)> {
+        self.0.retained.iter().filter_map(|(output, tensor)| Some((*output, tensor.upgrade()?)))
     }
 
     pub fn call_pre(&self, gradients: &mut Vec<Option<Tensor>>) -> Result<()> {
         let op = "register_prehook";
-        self.pre.iter().try_for_each(|hook| match hook.call(gradients)? {
+        self.0.pre.iter().try_for_each(|one| match one.hook.call(gradients)? {
             Some(replacements) => replace_all(op, gradients, replacements),
             None => Ok(()),
         })
     }
 
     pub fn has_post(&self) -> bool {
-        !self.post.is_empty()
+        !self.0.post.is_empty()
     }
 
     pub fn call_post(&self, inputs: &mut Vec<Option<Tensor>>, results: &[Option<Tensor>]) -> Result<()> {
         let op = "register_hook";
-        self.post.iter().try_for_each(|hook| match hook.call(inputs, results)? {
+        self.0.post.iter().try_for_each(|one| match one.hook.call(inputs, results)? {
             Some(replacements) => replace_all(op, inputs, replacements),
             None => Ok(()),
         })
     }
 
     pub fn call_post_accumulate(&self, leaf: &Tensor) -> Result<()> {
-        self.post_accumulate.iter().try_for_each(|hook| hook.call(leaf))
+        self.0.post_accumulate.iter().try_for_each(|one| one.hook.call(leaf))
     }
 }
 
@@ -242,35 +227,26 @@ pub(super) fn register_post_accumulate_hook(
     Ok(HookHandle::from_leaf(tensor, id))
 }
 
-/// Returns the hooks of a node for one call.
-pub(super) fn calls_of(hooks: &ForkRwLock<Hooks>) -> Option<HookCalls> {
-    HookCalls::of(&hooks.read())
-}
-
 impl NextFunction {
     /// Registers a hook that is called before the backward function, or before a leaf accumulates its gradient.
     pub fn register_prehook(&self, hook: Arc<dyn NodePreHook>) -> HookHandle {
-        match self {
-            NextFunction::Node(node) => {
-                let id = node.hooks.write().add_pre(hook);
-                HookHandle::from_node(node, id)
-            }
-            NextFunction::Leaf(leaf) => {
-                let id = leaf.meta_mut().leaf_hooks.add_pre(hook);
-                HookHandle::from_leaf(leaf, id)
-            }
-        }
+        self.register(|hooks| hooks.add_pre(hook))
     }
 
     /// Registers a hook that is called after the backward function, or after a leaf has accumulated its gradient.
     pub fn register_hook(&self, hook: Arc<dyn NodePostHook>) -> HookHandle {
+        self.register(|hooks| hooks.add_post(hook))
+    }
+
+    /// Registers the hook that `add` adds. `add` returns its id.
+    fn register(&self, add: impl FnOnce(&mut Hooks) -> u64) -> HookHandle {
         match self {
             NextFunction::Node(node) => {
-                let id = node.hooks.write().add_post(hook);
+                let id = add(&mut node.hooks.write());
                 HookHandle::from_node(node, id)
             }
             NextFunction::Leaf(leaf) => {
-                let id = leaf.meta_mut().leaf_hooks.add_post(hook);
+                let id = add(&mut leaf.meta_mut().leaf_hooks);
                 HookHandle::from_leaf(leaf, id)
             }
         }

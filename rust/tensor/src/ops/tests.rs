@@ -1,8 +1,7 @@
 //! Kernels whose operands another thread resizes between the reading of their layouts and the acquisition of the locks.
 
-use super::indexing::gather_scatter::{
-    Combine, IndexedLayout, gather_at, scatter_in_any_order, scatter_in_order,
-};
+use super::indexing::gather_scatter::{IndexedLayout, ScatterReduce, gather_at, scatter};
+use super::indexing::positions::Order;
 use super::nn::class_grid::{ClassGrid, distribute_gradient, sample_weights, select_scores};
 use super::nn::layer_norm_rows::{NormResults, NormRows, layer_norm, layer_norm_backward};
 use super::random::samples::{bernoulli, multinomial};
@@ -82,8 +81,8 @@ fn kernels_of_indices_refuse_operands_smaller_than_their_layouts() {
     assert!(is_refused(gather(&elements(3), &index)) && is_refused(gather(&source, &indices(&[0]))));
     let write = |target: usize, values: usize| {
         let (target, values) = (elements(target), elements(values));
-        let any = scatter_in_any_order::<f64>("test", &target, &layout, &index, &values, Combine::Add);
-        let order = scatter_in_order::<f64>("test", &target, &layout, &index, &values, Combine::Replace);
+        let [any, order] = [(ScatterReduce::Add, Order::Any), (ScatterReduce::Replace, Order::RowMajor)]
+            .map(|(reduce, order)| scatter::<f64>("test", &target, &layout, &index, &values, reduce, order));
         assert_eq!(any.is_ok(), order.is_ok());
         order
     };

@@ -139,17 +139,23 @@ where
 }
 
 /// A hook with the id that its handle removes.
-#[derive(Clone)]
 pub(crate) struct Registered<H: ?Sized> {
     id: u64,
     pub hook: Arc<H>,
+}
+
+// A derived impl would require `H: Clone`.
+impl<H: ?Sized> Clone for Registered<H> {
+    fn clone(&self) -> Self {
+        Registered { id: self.id, hook: self.hook.clone() }
+    }
 }
 
 /// The hooks of a node or of a leaf, each list in the order of registration. Most have none.
 #[derive(Default)]
 pub(crate) struct Hooks(Option<Box<Lists>>);
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Lists {
     /// Hooks of tensors, with the result of the node that the tensor is.
     pub tensor: Vec<(usize, Registered<dyn TensorHook>)>,

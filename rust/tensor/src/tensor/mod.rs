@@ -33,7 +33,7 @@ pub(crate) use autograd_meta::{CreationMeta, GradFn, ViewInfo};
 pub(crate) use edge::KEYS;
 pub use edge::{AccumulateGrad, NextFunction};
 pub(crate) use edge::{Edge, EdgeKey};
-pub(crate) use hooks::{Hooks, new_id};
+pub(crate) use hooks::{Hooks, Lists, Registered, new_id};
 pub use hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub(crate) use identity::WeakTensor;
 pub(crate) use node::{BackwardContext, BackwardFn, Gradients, PartOfBase, ResultKind, stream_of};

@@ -195,16 +195,6 @@ impl Tensor {
         }
         Ok(out)
     }
-
-    /// Returns `self + alpha * other`.
-    pub fn add_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        add_scaled(self, other, alpha)
-    }
-
-    /// Returns `self - alpha * other`.
-    pub fn sub_scaled<'a>(&'a self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<Tensor> {
-        sub_scaled(self, other, alpha)
-    }
 }
 
 /// Returns `left + alpha * right`; of bools, the logical or.

@@ -1,6 +1,6 @@
 //! In-place forms and `out` arguments of all operations: the operation computes a new tensor, whose elements are copied
 //! into the target. The frequent in-place operations, such as `add_`, compute in the memory of the target instead
-//! (`inplace.rs`).
+//! (`writing.rs`).
 
 use std::sync::Arc;
 

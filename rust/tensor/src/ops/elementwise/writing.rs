@@ -214,7 +214,7 @@ impl Tensor {
             }
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
-                let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &source);
+                let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, self, &source);
                 self.run_inplace(op, node, &[value], work, |ctx, gradient| {
                     let of_value = ctx.gradient(1, || gradient.sum(None, false))?;
                     Ok(vec![overwritten(ctx, gradient)?, of_value])
@@ -230,7 +230,7 @@ impl Tensor {
         let source = Operand::Scalar(value).tensor(self.dtype())?;
         // Each memory location is written once, however many elements share it.
         let distinct = self.alias(self.layout().without_expanded_dims());
-        let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, &distinct, &source);
+        let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, &distinct, &source);
         self.run_inplace_expanded(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
     }
 
@@ -252,11 +252,6 @@ impl Tensor {
             Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])
         })
     }
-}
-
-/// Writes the elements of a tensor of the same type, which is broadcast. Does not increment the version.
-pub(crate) fn overwrite_with(op: &'static str, target: &Tensor, value: &Tensor) -> Result<()> {
-    iterate::copy_into(op, target, value)
 }
 
 /// Returns the gradient of a value that was overwritten: zeros.

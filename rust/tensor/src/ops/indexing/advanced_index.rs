@@ -13,22 +13,6 @@ use crate::{Result, Tensor};
 pub(crate) const INDEX_PUT: &str = "index_put_";
 
 impl Tensor {
-    /// Returns the elements at indices of the dimensions from `dim` on: `torch.Tensor.index`. Each index has the number
-    /// of its dimension in errors.
-    pub(crate) fn index_tensors(&self, dim: usize, indices: &[(Tensor, usize)]) -> Result<Tensor> {
-        self.read_at(INDEX, &Positions::of_expression(INDEX.read, self, dim, indices)?)
-    }
-
-    /// Writes `value`, which is broadcast and converted, to indices of the dimensions from `dim` on.
-    pub(crate) fn index_put_tensors(
-        &self,
-        dim: usize,
-        indices: &[(Tensor, usize)],
-        value: &Tensor,
-    ) -> Result<()> {
-        self.index_put_at(WriteTo::InPlace, INDEX_PUT, dim, indices, value, false).map(drop)
-    }
-
     /// Adds values, which are broadcast, to the elements at indices of the dimensions from `dim` on, or replaces them.
     pub(crate) fn index_put_at(
         &self,

@@ -3,7 +3,7 @@
 use interlock::dispatch::Call;
 
 use super::along::fill_value;
-use super::gather_scatter::Combine;
+use super::gather_scatter::ScatterReduce;
 use super::indexed::{GATHER, WriteTo, name_of};
 use super::positions::{IndexRule, Positions, check_coordinates};
 use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
@@ -11,17 +11,6 @@ use crate::error::Tuple;
 use crate::layout::{broadcast, signed_sizes, wrap_dim};
 use crate::ops::elementwise::operand::{Operand, check_device, check_dtype, check_same_dtype};
 use crate::{DType, Error, Result, Scalar, Tensor};
-
-/// How `scatter` combines a value with the element that it is written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScatterReduce {
-    /// The value replaces the element.
-    Replace,
-    /// The value is added.
-    Add,
-    /// The element is multiplied by the value.
-    Multiply,
-}
 
 /// Returns the part of the values that an index of `shape` writes. Values and an index without dimensions count as ones
 /// with one dimension.
@@ -56,7 +45,12 @@ impl Tensor {
 
     /// Adds the elements of `src` to those at the positions in `index` along `dim`: `torch.scatter_add`.
     pub fn scatter_add(&self, to: WriteTo, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-        self.scatter_add_as(to, name_of(to, ["scatter_add", "scatter_add_"]), dim, index, src)
+        let op = name_of(to, ["scatter_add", "scatter_add_"]);
+        check_coordinates(IndexRule::coordinate(op), self, dim, index)?;
+        check_same_dtype(op, self, src)?;
+        let values = part_of(op, src, index.shape())?;
+        let positions = Positions::coordinates(op, self, dim, index)?;
+        self.add_at(to, op, GATHER, &positions, &values, None)
     }
 
     /// Returns the choice of a kernel for [`scatter_add`](Tensor::scatter_add) now, without running it. The elements of
@@ -70,21 +64,6 @@ impl Tensor {
         check_same_dtype(op, self, src)?;
         check_device(op, self, src)?;
         Ok(SCATTER_ADD.explain(&ScatterCall::new(self, &part_of(op, src, index.shape())?, true)))
-    }
-
-    fn scatter_add_as(
-        &self,
-        to: WriteTo,
-        op: &'static str,
-        dim: i64,
-        index: &Tensor,
-        src: &Tensor,
-    ) -> Result<Tensor> {
-        check_coordinates(IndexRule::coordinate(op), self, dim, index)?;
-        check_same_dtype(op, self, src)?;
-        let values = part_of(op, src, index.shape())?;
-        let positions = Positions::coordinates(op, self, dim, index)?;
-        self.add_at(to, op, GATHER, &positions, &values, None)
     }
 
     /// Writes a number, or the elements of a tensor, to the elements at the positions in `index` along `dim`:
@@ -123,7 +102,7 @@ impl Tensor {
                 self.add_at(to, op, GATHER, &positions, &values, None)
             }
             ScatterReduce::Multiply => {
-                let work = |target: &Tensor| positions.write(op, target, &values, Combine::Multiply);
+                let work = |target: &Tensor| positions.write(op, target, &values, ScatterReduce::Multiply);
                 let node = "ScatterReduceBackward0";
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
                     let hint =
@@ -187,7 +166,7 @@ impl Tensor {
         let positions =
             Positions::coordinates_by(IndexRule::classes(op), &zeros, -1, &self.detach().unsqueeze(-1)?)?;
         let one = Tensor::full(&[], Scalar::Int(1), zeros.options())?;
-        positions.write(op, &zeros, &one, Combine::Replace)?;
+        positions.write(op, &zeros, &one, ScatterReduce::Replace)?;
         Ok(zeros)
     }
 }

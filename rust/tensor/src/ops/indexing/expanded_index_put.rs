@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::advanced_index::INDEX_PUT;
-use super::gather_scatter::Combine;
+use super::gather_scatter::ScatterReduce;
 use super::indexed::{INDEX, WriteTo};
 use super::positions::Positions;
 use crate::layout::{Layout, contiguous_strides};
@@ -93,7 +93,7 @@ impl Tensor {
             if value.numel() != 1 {
                 return Ok(());
             }
-            positions.write(INDEX_PUT, &target, &value.detach().reshaped(&[])?, Combine::Replace)
+            positions.write(INDEX_PUT, &target, &value.detach().reshaped(&[])?, ScatterReduce::Replace)
         };
         let backward = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
             let ordered = gradient.permute(&order)?;

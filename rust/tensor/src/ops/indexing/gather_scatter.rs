@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::positions::{IndexRule, Order};
 use crate::iterate::parts::{part, part_mut, rest, take};
 use crate::iterate::{
     Plan, PlanOperand, THREADED_ELEMENTS, TensorPart, for_each, for_each_tile, launch_binary,
@@ -10,7 +11,7 @@ use crate::iterate::{
 };
 use crate::layout::{Layout, contiguous_strides};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
-use crate::{DType, Element, Error, Result, Tensor};
+use crate::{DType, Element, Result, Tensor};
 
 /// The index of an element that is neither read nor written.
 pub(crate) const SKIPPED: i64 = -1;
@@ -18,34 +19,27 @@ pub(crate) const SKIPPED: i64 = -1;
 /// The indices that an operation accepts along a dimension.
 #[derive(Clone, Copy)]
 pub(crate) struct IndexBounds {
-    /// The operation.
-    pub op: &'static str,
+    pub rule: IndexRule,
     /// The indexed dimension.
     pub dim: usize,
     /// The size of the dimension.
     pub size: usize,
-    /// Whether negative indices count from the end.
-    pub wraps: bool,
-    /// An index that becomes [`SKIPPED`].
-    pub skipped: Option<i64>,
-    /// Creates the error for an index.
-    pub error: fn(IndexBounds, i64) -> Error,
 }
 
 impl IndexBounds {
     /// Returns the index as it counts from the front.
     fn check(self, index: i64) -> Result<i64> {
         let size = i64::try_from(self.size).unwrap_or(i64::MAX);
-        let counted = if self.wraps && index < 0 { index.saturating_add(size) } else { index };
-        if (0..size).contains(&counted) { Ok(counted) } else { Err((self.error)(self, index)) }
+        let counted = if self.rule.wraps && index < 0 { index.saturating_add(size) } else { index };
+        if (0..size).contains(&counted) { Ok(counted) } else { Err((self.rule.error)(self, index)) }
     }
 
     /// Writes indices as they count from the front, combined with those of the dimensions `before` if there are any. Returns
     /// false if some are missing or out of bounds, or if indices may be skipped.
     fn check_all(self, given: &[i64], before: Option<&[i64]>, out: &mut [i64]) -> bool {
         let size = i64::try_from(self.size).unwrap_or(i64::MAX);
-        let wraps = if self.wraps { size } else { 0 };
-        let mut is_checked = self.skipped.is_none() && given.len() == out.len();
+        let wraps = if self.rule.wraps { size } else { 0 };
+        let mut is_checked = self.rule.skipped.is_none() && given.len() == out.len();
         for (out, &index) in out.iter_mut().zip(given) {
             // Without branches, so that the compiler vectorizes it.
             let counted = index.wrapping_add(if index < 0 { wraps } else { 0 });
@@ -109,7 +103,7 @@ pub(crate) fn check_index(
             for (number, out) in row.iter_mut().enumerate() {
                 let given = element(data, start.saturating_add(number.saturating_mul(step)));
                 *out = match bounds.check(given) {
-                    Ok(index) if bounds.skipped == Some(index) => SKIPPED,
+                    Ok(index) if bounds.rule.skipped == Some(index) => SKIPPED,
                     Ok(index) if !has_before => index,
                     Ok(index) => match element(outer, number) {
                         SKIPPED => SKIPPED,
@@ -127,7 +121,7 @@ pub(crate) fn check_index(
         result
     };
     let placement = index.placement();
-    launch_binary(bounds.op, placement, shape, sources, kernel)
+    launch_binary(bounds.rule.op, placement, shape, sources, kernel)
 }
 
 /// Returns indices of the CPU on a device. Their values are fixed when this is called, also in a captured graph.
@@ -221,9 +215,9 @@ fn read_row<T: Element>(row: &mut [T], values: &[T], step: usize) {
     }
 }
 
-/// How a value is combined with the element that it is written to.
+/// How `scatter` combines a value with the element that it is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Combine {
+pub enum ScatterReduce {
     /// The value replaces the element.
     Replace,
     /// The value is added.
@@ -232,12 +226,12 @@ pub(crate) enum Combine {
     Multiply,
 }
 
-impl Combine {
+impl ScatterReduce {
     fn apply<T: Element>(self, old: T, value: T) -> T {
         match self {
-            Combine::Replace => value,
-            Combine::Add => old.plus(value),
-            Combine::Multiply => old.times(value),
+            ScatterReduce::Replace => value,
+            ScatterReduce::Add => old.plus(value),
+            ScatterReduce::Multiply => old.times(value),
         }
     }
 }
@@ -313,48 +307,17 @@ impl Writes {
     }
 }
 
-/// Writes the values to the addressed elements of `target` in row-major order: of several values for one element the
-/// last replaces it. `values` are broadcast, and share no memory with the target. The caller increments the version
+/// Writes the values to the addressed elements of `target`. In row-major order the last of several values for one
+/// element replaces it. `values` are broadcast, and share no memory with the target. The caller increments the version
 /// counter.
-pub(crate) fn scatter_in_order<T: Element>(
+pub(crate) fn scatter<T: Element>(
     op: &'static str,
     target: &Tensor,
     layout: &IndexedLayout,
     index: &Tensor,
     values: &Tensor,
-    combine: Combine,
-) -> Result<()> {
-    let (writes, memory, sources) = Writes::new(target, layout, index, values);
-    launch_inplace_from(op, memory, sources, move |data: &mut [T], values: &[T], index: &[i64]| {
-        if matches!(writes.plan.steps(), [1, 0, 1, _]) {
-            writes.for_each_slice(index, values, |at, values| {
-                let row = data.get_mut(at..).unwrap_or_default();
-                match (combine, row.get_mut(..values.len())) {
-                    (Combine::Replace, Some(row)) => row.copy_from_slice(values),
-                    _ => {
-                        row.iter_mut().zip(values).for_each(|(out, &value)| *out = combine.apply(*out, value))
-                    }
-                }
-            });
-            return Ok(());
-        }
-        writes.for_each(0..writes.plan.numel(), index, values, |at, value| {
-            if let Some(element) = data.get_mut(at) {
-                *element = combine.apply(*element, value);
-            }
-        });
-        Ok(())
-    })
-}
-
-/// Like [`scatter_in_order`], on several threads in an order that is not determined.
-pub(crate) fn scatter_in_any_order<T: Element>(
-    op: &'static str,
-    target: &Tensor,
-    layout: &IndexedLayout,
-    index: &Tensor,
-    values: &Tensor,
-    combine: Combine,
+    combine: ScatterReduce,
+    order: Order,
 ) -> Result<()> {
     /// The number of elements from which on several threads write: about 1 ms of atomic additions.
     const THREADED: usize = 1 << 17;
@@ -362,19 +325,46 @@ pub(crate) fn scatter_in_any_order<T: Element>(
     const PART: usize = 1 << 14;
     let (writes, memory, sources) = Writes::new(target, layout, index, values);
     let count = writes.plan.numel();
-    let threads = threads_on(target.placement(), count, THREADED);
-    if threads == 1 {
-        return scatter_in_order::<T>(op, target, layout, index, values, combine);
+    let threads = match order {
+        Order::RowMajor => 1,
+        Order::Any => threads_on(target.placement(), count, THREADED),
+    };
+    if threads > 1 {
+        return launch_inplace_from(
+            op,
+            memory,
+            sources,
+            move |data: &mut [T], values: &[T], index: &[i64]| {
+                let shared = AtomicSlice::new(data);
+                for_each(threads, (0..count).step_by(PART), &|first| {
+                    let elements = first..first.saturating_add(PART).min(count);
+                    writes.for_each(elements, index, values, |at, value| {
+                        shared.update(at, |old| combine.apply(old, value));
+                    });
+                    Ok(())
+                })
+            },
+        );
     }
     launch_inplace_from(op, memory, sources, move |data: &mut [T], values: &[T], index: &[i64]| {
-        let shared = AtomicSlice::new(data);
-        for_each(threads, (0..count).step_by(PART), &|first| {
-            let elements = first..first.saturating_add(PART).min(count);
-            writes.for_each(elements, index, values, |at, value| {
-                shared.update(at, |old| combine.apply(old, value));
+        if matches!(writes.plan.steps(), [1, 0, 1, _]) {
+            writes.for_each_slice(index, values, |at, values| {
+                let row = data.get_mut(at..).unwrap_or_default();
+                match (combine, row.get_mut(..values.len())) {
+                    (ScatterReduce::Replace, Some(row)) => row.copy_from_slice(values),
+                    _ => {
+                        row.iter_mut().zip(values).for_each(|(out, &value)| *out = combine.apply(*out, value))
+                    }
+                }
             });
-            Ok(())
-        })
+            return Ok(());
+        }
+        writes.for_each(0..count, index, values, |at, value| {
+            if let Some(element) = data.get_mut(at) {
+                *element = combine.apply(*element, value);
+            }
+        });
+        Ok(())
     })
 }
 

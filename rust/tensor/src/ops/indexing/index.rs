@@ -2,8 +2,10 @@
 
 use interlock::dispatch::Call;
 
-use super::indexed::{WriteTo, name_of};
+use super::advanced_index::INDEX_PUT;
+use super::indexed::{INDEX, WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
+use super::positions::Positions;
 use crate::error::Tuple;
 use crate::layout::wrap_index;
 use crate::ops::elementwise::operand::check_same_dtype;
@@ -55,7 +57,10 @@ impl Tensor {
     /// Returns the indexed part: a view, or a copy if `indices` contain a tensor.
     pub fn index(&self, indices: &[Index]) -> Result<Tensor> {
         let at = self.resolve(OP, indices)?;
-        if at.indices.is_empty() { Ok(at.view) } else { at.view.index_tensors(at.dim, &at.indices) }
+        if at.indices.is_empty() {
+            return Ok(at.view);
+        }
+        at.view.read_at(INDEX, &Positions::of_expression(INDEX.read, &at.view, at.dim, &at.indices)?)
     }
 
     /// Assigns `value`, which is broadcast, to the indexed part. If `indices` contain a tensor the types must be
@@ -76,7 +81,9 @@ impl Tensor {
         if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
             return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
         }
-        self.target_of(&at).index_put_tensors(at.dim, &at.indices, value).map_err(err_assignment)
+        let target = self.target_of(&at);
+        let done = target.index_put_at(WriteTo::InPlace, INDEX_PUT, at.dim, &at.indices, value, false);
+        done.map(drop).map_err(err_assignment)
     }
 
     /// Adds `values`, which are broadcast, to the elements at `indices`, or replaces them: `torch.Tensor.index_put`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gather_scatter::{self, Combine, IndexBounds, IndexedLayout};
+use super::gather_scatter::{self, IndexBounds, IndexedLayout, ScatterReduce};
 use crate::dtype::{Bool8, dispatch_float, dispatch_size};
 use crate::error::Tuple;
 use crate::layout::{Layout, broadcast, checked_numel, view_strides, wrap_dim};
@@ -33,12 +33,9 @@ pub(crate) struct IndexRule {
 impl IndexRule {
     /// The rule of `index_select` and similar operations: indices that are not negative, or an `IndexError`.
     pub fn along(op: &'static str) -> Self {
-        let error = |bounds: IndexBounds, index| Error::Position {
-            op: bounds.op,
-            argument: INDEX,
-            index,
-            size: bounds.size,
-            wraps: bounds.wraps,
+        let error = |IndexBounds { rule, size, .. }: IndexBounds, index| {
+            let IndexRule { op, argument, wraps, .. } = rule;
+            Error::Position { op, argument, index, size, wraps }
         };
         IndexRule { op, argument: INDEX, wraps: false, narrow: true, skipped: None, error }
     }
@@ -51,45 +48,39 @@ impl IndexRule {
 
     /// The rule of `gather` and `scatter`: indices that are not negative, or a `RuntimeError`.
     pub fn coordinate(op: &'static str) -> Self {
-        let error = |bounds: IndexBounds, index| Error::Coordinate {
-            op: bounds.op,
+        let error = |IndexBounds { rule, dim, size }: IndexBounds, index| Error::Coordinate {
+            op: rule.op,
             index,
-            dim: bounds.dim,
-            size: bounds.size,
+            dim,
+            size,
         };
-        IndexRule { op, argument: INDEX, wraps: false, narrow: true, skipped: None, error }
+        IndexRule { error, ..IndexRule::along(op) }
     }
 
     /// The rule of `embedding`: like [`along`](IndexRule::along), for its first argument.
     pub fn embedding(skipped: Option<i64>) -> Self {
-        let argument = "input";
-        let error = |bounds: IndexBounds, index| Error::Position {
-            op: bounds.op,
-            argument: "input",
-            index,
-            size: bounds.size,
-            wraps: bounds.wraps,
-        };
-        IndexRule { argument, skipped, error, ..IndexRule::along("embedding") }
+        IndexRule { argument: "input", skipped, ..IndexRule::along("embedding") }
     }
 
     /// The rule of `one_hot`: classes, or a `RuntimeError`.
     pub fn classes(op: &'static str) -> Self {
-        let error =
-            |bounds: IndexBounds, given| Error::ClassValue { op: bounds.op, given, classes: bounds.size };
+        let error = |bounds: IndexBounds, given| Error::ClassValue {
+            op: bounds.rule.op,
+            given,
+            classes: bounds.size,
+        };
         IndexRule { argument: "input", error, ..IndexRule::coordinate(op) }
     }
 
     /// The rule of an index expression.
     pub fn expression(op: &'static str) -> Self {
-        let error =
-            |IndexBounds { op, dim, size, .. }: IndexBounds, index| Error::Index { op, index, dim, size };
-        IndexRule { op, argument: INDEX, wraps: true, narrow: true, skipped: None, error }
-    }
-
-    fn bounds(self, dim: usize, size: usize) -> IndexBounds {
-        let IndexRule { op, wraps, skipped, error, argument: _, narrow: _ } = self;
-        IndexBounds { op, dim, size, wraps, skipped, error }
+        let error = |IndexBounds { rule, dim, size }: IndexBounds, index| Error::Index {
+            op: rule.op,
+            index,
+            dim,
+            size,
+        };
+        IndexRule { wraps: true, error, ..IndexRule::along(op) }
     }
 }
 
@@ -183,7 +174,7 @@ impl Positions {
         for (number, (index, dim)) in indices.iter().enumerate() {
             let size = shape.get(first.saturating_add(number)).copied().unwrap_or(0);
             let rule = IndexRule::expression(op);
-            let (bounds, own) = (rule.bounds(*dim, size), rule.int64_index(index)?);
+            let (bounds, own) = (IndexBounds { rule, dim: *dim, size }, rule.int64_index(index)?);
             let next = match &checked {
                 Some(before) => {
                     let (before, own) = on_one_device(op, before, &own)?;
@@ -209,7 +200,7 @@ impl Positions {
             &rule.int64_index(index)?,
             None,
             index.shape(),
-            rule.bounds(dim, size),
+            IndexBounds { rule, dim, size },
         )?;
         Self::checked(
             rule.op,
@@ -224,7 +215,7 @@ impl Positions {
     pub fn of_elements(rule: IndexRule, source: &Tensor, index: &Tensor) -> Result<Arc<Self>> {
         check_device(rule.op, source, index)?;
         let shape = source.shape();
-        let bounds = rule.bounds(0, shape.iter().product());
+        let bounds = IndexBounds { rule, dim: 0, size: shape.iter().product() };
         let index = gather_scatter::check_index(&rule.int64_index(index)?, None, index.shape(), bounds)?;
         Self::checked(rule.op, source.dtype(), shape, index, Kind::Rows { first: 0, count: shape.len() })
     }
@@ -247,7 +238,7 @@ impl Positions {
                 &rule.int64_index(index)?,
                 None,
                 index.shape(),
-                rule.bounds(dim, size),
+                IndexBounds { rule, dim, size },
             )?
         };
         Self::checked(rule.op, source.dtype(), shape, index, Kind::Elements { dim })
@@ -348,7 +339,13 @@ impl Positions {
     }
 
     /// Writes values, which are broadcast and of the type of `target`, to the addressed elements, without recording.
-    pub fn write(&self, op: &'static str, target: &Tensor, values: &Tensor, combine: Combine) -> Result<()> {
+    pub fn write(
+        &self,
+        op: &'static str,
+        target: &Tensor,
+        values: &Tensor,
+        combine: ScatterReduce,
+    ) -> Result<()> {
         self.write_with(op, target, values, combine, Order::RowMajor)
     }
 
@@ -358,12 +355,14 @@ impl Positions {
         op: &'static str,
         target: &Tensor,
         values: &Tensor,
-        combine: Combine,
+        combine: ScatterReduce,
         order: Order,
     ) -> Result<()> {
         check_device(op, target, values)?;
         let (dtype, compute) = match combine {
-            Combine::Add | Combine::Multiply if target.dtype().is_half() => (target.dtype(), DType::Float32),
+            ScatterReduce::Add | ScatterReduce::Multiply if target.dtype().is_half() => {
+                (target.dtype(), DType::Float32)
+            }
             _ => (target.dtype(), target.dtype()),
         };
         let layout = if dtype == compute { self.layout(op, target.layout())? } else { None };
@@ -386,7 +385,7 @@ impl Positions {
         target: &Tensor,
         values: &Tensor,
         layout: &IndexedLayout,
-        combine: Combine,
+        combine: ScatterReduce,
         order: Order,
     ) -> Result<()> {
         // The values are read while the target is written.
@@ -394,19 +393,17 @@ impl Positions {
         let values = if overlaps { values.detach().contiguous_copy()? } else { values.detach() };
         let index = &self.index;
         // The bits of integers are added and multiplied: their sign makes no difference.
-        if combine == Combine::Replace || target.dtype().is_integer() {
+        if combine == ScatterReduce::Replace || target.dtype().is_integer() {
             let (target, values) = (&iterate::bits(target), &iterate::bits(&values));
-            return dispatch_size!(target.dtype(), T => match order {
-                Order::RowMajor => gather_scatter::scatter_in_order::<T>(op, target, layout, index, values, combine),
-                Order::Any => gather_scatter::scatter_in_any_order::<T>(op, target, layout, index, values, combine),
+            return dispatch_size!(target.dtype(), T => {
+                gather_scatter::scatter::<T>(op, target, layout, index, values, combine, order)
             });
         }
         if target.dtype() == DType::Bool {
-            return gather_scatter::scatter_in_order::<Bool8>(op, target, layout, index, &values, combine);
+            return gather_scatter::scatter::<Bool8>(op, target, layout, index, &values, combine, order);
         }
-        dispatch_float!(target.dtype(), T => match order {
-            Order::RowMajor => gather_scatter::scatter_in_order::<T>(op, target, layout, index, &values, combine),
-            Order::Any => gather_scatter::scatter_in_any_order::<T>(op, target, layout, index, &values, combine),
+        dispatch_float!(target.dtype(), T => {
+            gather_scatter::scatter::<T>(op, target, layout, index, &values, combine, order)
         })
     }
 }

@@ -6,7 +6,7 @@ use interlock::accelerator::Device;
 use interlock::backends::flags::{DETERMINISTIC_ALGORITHMS, DETERMINISTIC_ALGORITHMS_WARN_ONLY};
 use interlock::dispatch::{Composite, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
 
-use super::gather_scatter::Combine;
+use super::gather_scatter::ScatterReduce;
 use super::positions::{Order, Positions};
 use crate::error::{Sizes, warn};
 use crate::ops::conditions::{Condition, of_float, require};
@@ -164,7 +164,7 @@ fn accumulates_floats(call: &ScatterCall) -> Condition {
 }
 
 fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), KernelError<Error>> {
-    let combine = if call.accumulates { Combine::Add } else { Combine::Replace };
+    let combine = if call.accumulates { ScatterReduce::Add } else { ScatterReduce::Replace };
     Ok(args.positions.write_with(args.op, args.target, args.values, combine, order)?)
 }
 

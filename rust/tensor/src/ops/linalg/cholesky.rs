@@ -18,19 +18,12 @@ impl Tensor {
     /// the leading minor that is not positive: `torch.linalg.cholesky_ex`. One triangle is read. A matrix that is not
     /// positive-definite is an error if errors are checked.
     pub fn cholesky_ex(&self, is_upper: bool, checks_errors: bool) -> Result<(Tensor, Tensor)> {
-        const OP: &str = "cholesky_ex";
-        let (factor, info) = self.cholesky_for(OP, is_upper)?;
-        if checks_errors {
-            check_positive(OP, &info)?;
-        }
-        Ok((factor, info))
+        self.cholesky_for("cholesky_ex", is_upper, checks_errors)
     }
 
     /// Returns the Cholesky factor of symmetric matrices, which must be positive-definite: `torch.linalg.cholesky`.
     pub fn cholesky(&self, is_upper: bool) -> Result<Tensor> {
-        let (factor, info) = self.cholesky_for("cholesky", is_upper)?;
-        check_positive("cholesky", &info)?;
-        Ok(factor)
+        Ok(self.cholesky_for("cholesky", is_upper, true)?.0)
     }
 
     /// Returns the choice of a kernel for a Cholesky factorization now.
@@ -40,7 +33,7 @@ impl Tensor {
         Ok(kernels::explain(&args))
     }
 
-    fn cholesky_for(&self, op: &'static str, is_upper: bool) -> Result<(Tensor, Tensor)> {
+    fn cholesky_for(&self, op: &'static str, is_upper: bool, checks: bool) -> Result<(Tensor, Tensor)> {
         check_square(op, INPUT, self)?;
         let input = self.detach();
         let matrices = &if is_upper { transposed(&input)? } else { input };
@@ -54,7 +47,13 @@ impl Tensor {
                 Ok(vec![Some(cholesky_backward(ctx, gradient, saved, is_upper)?)])
             })?;
         }
-        Ok((factor, shown_info(&found.info)?))
+        let info = shown_info(&found.info)?;
+        if checks {
+            check_info(op, (INPUT, "positive-definite"), &info, |order| {
+                format!("a matrix whose leading minor of order {order} is not positive")
+            })?;
+        }
+        Ok((factor, info))
     }
 
     /// Returns the solutions of `A X = self` for the Cholesky factor of A: `torch.cholesky_solve`.
@@ -82,12 +81,6 @@ impl Tensor {
         let inverse = identity_like(self, size, size)?.cholesky_solve(self, is_upper);
         inverse.map_err(|error| error.during(OP))
     }
-}
-
-fn check_positive(op: &'static str, info: &Tensor) -> Result<()> {
-    check_info(op, (INPUT, "positive-definite"), info, |order| {
-        format!("a matrix whose leading minor of order {order} is not positive")
-    })
 }
 
 /// Returns the gradient of the matrices: `L^-T P L^-1`, made symmetric, where P is the lower triangle of `L^T G` with half of

@@ -21,7 +21,7 @@ impl Tensor {
                 if is_singular {
                     return Ok(vec![Some(scale_matrices(&cofactors(&input)?, gradient)?)]);
                 }
-                let (inverse, _) = input.inv_for(OP)?;
+                let (inverse, _) = input.inv_for(OP, false)?;
                 Ok(vec![Some(scale_matrices(&transposed(&inverse)?, &gradient.mul(&det)?)?)])
             })?;
         }
@@ -43,7 +43,9 @@ impl Tensor {
                 let input = ctx.saved(input)?;
                 // The sign is constant where it has a gradient.
                 match gradients {
-                    [_, Some(gradient)] => scale_matrices(&transposed(&input.inv_for(OP)?.0)?, gradient),
+                    [_, Some(gradient)] => {
+                        scale_matrices(&transposed(&input.inv_for(OP, false)?.0)?, gradient)
+                    }
                     _ => input.mul(0.0),
                 }
             })?;

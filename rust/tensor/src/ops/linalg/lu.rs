@@ -5,8 +5,8 @@ use interlock::dispatch::Call;
 use super::kernels::{self, LinalgArgs};
 use super::solve::err_sizes;
 use super::{
-    A, as_transposed, batch_of, broadcast_batches, check_matrices, check_operands, check_regular,
-    check_square, expanded, identity_like, matrix_sizes, scale_columns, shown_info, size_of, transposed,
+    A, as_transposed, batch_of, broadcast_batches, check_matrices, check_operands, check_square, expanded,
+    identity_like, lu_info, matrix_sizes, scale_columns, shown_info, size_of, transposed,
 };
 use crate::elementwise::equal;
 use crate::iterate::try_along_last_dim;
@@ -52,18 +52,12 @@ impl Tensor {
     /// Returns the LU factors of matrices in one matrix each, the pivots, counted from 1, as int32, and for each matrix 0 or the
     /// number of the first pivot that is 0: `torch.linalg.lu_factor_ex`. A singular matrix is an error if errors are checked.
     pub fn lu_factor_ex(&self, pivot: bool, checks_errors: bool) -> Result<(Tensor, Tensor, Tensor)> {
-        const OP: &str = "lu_factor_ex";
-        let (factors, pivots, info) = self.lu_factor_for(OP, pivot)?;
-        if checks_errors {
-            check_regular(OP, A, &info)?;
-        }
-        Ok((factors, pivots, info))
+        self.lu_factor_for("lu_factor_ex", pivot, checks_errors)
     }
 
     /// Returns the LU factors of matrices, whose pivots must not be 0, and the pivots: `torch.linalg.lu_factor`.
     pub fn lu_factor(&self, pivot: bool) -> Result<(Tensor, Tensor)> {
-        let (factors, pivots, info) = self.lu_factor_for("lu_factor", pivot)?;
-        check_regular("lu_factor", A, &info)?;
+        let (factors, pivots, _) = self.lu_factor_for("lu_factor", pivot, true)?;
         Ok((factors, pivots))
     }
 
@@ -71,7 +65,7 @@ impl Tensor {
     /// `torch.linalg.lu`.
     pub fn lu(&self, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
         const OP: &str = "lu";
-        let (factors, pivots, _) = self.lu_factor_for(OP, pivot)?;
+        let (factors, pivots, _) = self.lu_factor_for(OP, pivot, false)?;
         let [rows, columns] = matrix_sizes(self);
         let least = size_of(rows.min(columns));
         let order = permutation_of(OP, &pivots, rows)?.unsqueeze(-1)?;
@@ -89,7 +83,7 @@ impl Tensor {
         Ok(kernels::explain(&args))
     }
 
-    pub(super) fn lu_factor_for(&self, op: &'static str, pivot: bool) -> Result<(Tensor, Tensor, Tensor)> {
+    fn lu_factor_for(&self, op: &'static str, pivot: bool, checks: bool) -> Result<(Tensor, Tensor, Tensor)> {
         check_matrices(op, A, self)?;
         if !pivot {
             return Err(Error::value(op, "pivot", "be True", "False; there is no kernel without pivoting"));
@@ -104,7 +98,7 @@ impl Tensor {
                 Ok(vec![Some(lu_factor_backward(ctx, gradient, saved, saved_pivots)?)])
             })?;
         }
-        Ok((factors, pivots, shown_info(&info)?))
+        Ok((factors, pivots, lu_info(op, &info, checks)?))
     }
 
     /// Returns the solutions of `A X = B` for the LU factors of A; if `is_left` is false, of `X A = B`, and with the transposed

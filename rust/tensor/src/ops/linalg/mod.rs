@@ -144,9 +144,14 @@ fn check_info(
     Err(Error::LinAlg { op, argument, expected, given: describe(failure.into()) + &position })
 }
 
-/// Returns an error if a matrix is singular, of which `info` has the number of the first pivot that is 0.
-fn check_regular(op: &'static str, argument: &'static str, info: &Tensor) -> Result<()> {
-    check_info(op, (argument, "invertible"), info, |pivot| {
-        format!("a singular matrix, whose pivot {pivot} is 0")
-    })
+/// Returns the `info` of an LU factorization as int32: for each matrix 0 or the number of the first pivot that is 0. With
+/// `checks` a singular matrix is an error.
+fn lu_info(op: &'static str, info: &Tensor, checks: bool) -> Result<Tensor> {
+    let info = shown_info(info)?;
+    if checks {
+        check_info(op, (A, "invertible"), &info, |pivot| {
+            format!("a singular matrix, whose pivot {pivot} is 0")
+        })?;
+    }
+    Ok(info)
 }

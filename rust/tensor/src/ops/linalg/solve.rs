@@ -5,8 +5,8 @@ use interlock::dispatch::Call;
 use super::kernels::{self, LinalgArgs};
 use super::lu::{permutation_of, permute_rows};
 use super::{
-    A, as_transposed, batch_of, broadcast_batches, check_float, check_matrices, check_operands,
-    check_regular, check_square, expanded, identity_like, matrix_sizes, shown_info, transposed,
+    A, as_transposed, batch_of, broadcast_batches, check_float, check_matrices, check_operands, check_square,
+    expanded, identity_like, lu_info, matrix_sizes, shown_info, transposed,
 };
 use crate::layout::Layout;
 use crate::ops::reduction::sums::sum_to;
@@ -31,25 +31,6 @@ pub(super) fn triangular(
     let found = kernels::call(&LinalgArgs { op, routine, matrices: a, sides: Some(b) })?;
     let [solution, ..] = found.parts;
     Ok(solution)
-}
-
-/// Solves `A X = B` with the LU factors of A, without history, in float64. `is_transposed` solves `A^T X = B`.
-pub(super) fn with_factors(
-    op: &'static str,
-    factors: &Tensor,
-    permutation: &Tensor,
-    b: &Tensor,
-    is_transposed: bool,
-) -> Result<Tensor> {
-    let b = b.cast(DType::Float64)?;
-    if is_transposed {
-        let turned = transposed(factors)?;
-        let half = triangular(op, &turned, &b, (false, false))?;
-        let whole = triangular(op, &turned, &half, (true, true))?;
-        return permute_rows(&whole, &permutation.argsort(-1, false)?);
-    }
-    let half = triangular(op, factors, &permute_rows(&b, permutation)?, (false, true))?;
-    triangular(op, factors, &half, (true, false))
 }
 
 impl Tensor {
@@ -126,22 +107,21 @@ impl Tensor {
     /// pivot that is 0: `torch.linalg.solve_ex`. B may be a vector, or a batch of them with the batch of A. A
     /// singular matrix is an error if errors are checked.
     pub fn solve_ex(&self, b: &Tensor, is_left: bool, checks_errors: bool) -> Result<(Tensor, Tensor)> {
-        const OP: &str = "solve_ex";
-        let (solution, info) = self.solve_for(OP, b, is_left)?;
-        if checks_errors {
-            check_regular(OP, A, &info)?;
-        }
-        Ok((solution, info))
+        self.solve_for("solve_ex", b, is_left, checks_errors)
     }
 
     /// Returns the solutions of systems of equations, whose matrices must be invertible: `torch.linalg.solve`.
     pub fn solve(&self, b: &Tensor, is_left: bool) -> Result<Tensor> {
-        let (solution, info) = self.solve_for("solve", b, is_left)?;
-        check_regular("solve", A, &info)?;
-        Ok(solution)
+        Ok(self.solve_for("solve", b, is_left, true)?.0)
     }
 
-    fn solve_for(&self, op: &'static str, b: &Tensor, is_left: bool) -> Result<(Tensor, Tensor)> {
+    fn solve_for(
+        &self,
+        op: &'static str,
+        b: &Tensor,
+        is_left: bool,
+        checks: bool,
+    ) -> Result<(Tensor, Tensor)> {
         let size = check_square(op, A, self)?;
         check_float(op, "B", b)?;
         check_operands(op, self, b)?;
@@ -166,7 +146,9 @@ impl Tensor {
         let sides = if is_left { sides } else { transposed(&sides)? };
         let (factors, sides) = broadcast_batches(op, &factors, &sides)?;
         let permutation = expanded(&permutation, &[batch_of(&factors), &[size]].concat())?;
-        let out = with_factors(op, &factors, &permutation, &sides, false)?;
+        let sides = permute_rows(&sides.cast(DType::Float64)?, &permutation)?;
+        let half = triangular(op, &factors, &sides, (false, true))?;
+        let out = triangular(op, &factors, &half, (true, false))?;
         let out = iterate::cast(&out, self.dtype())?;
         let out = if is_left { out } else { as_transposed(&out)? };
         let out = match out.shape().split_last() {
@@ -179,7 +161,7 @@ impl Tensor {
             builder.set_history(&out, move |ctx, gradient| {
                 let column = |tensor: Tensor| if is_vector { tensor.unsqueeze(-1) } else { Ok(tensor) };
                 let a = transposed(&ctx.saved(matrices)?)?;
-                let (of_b, _) = a.solve_for(op, &column(gradient.clone())?, is_left)?;
+                let (of_b, _) = a.solve_for(op, &column(gradient.clone())?, is_left, false)?;
                 let of_a = || {
                     let solution = transposed(&column(ctx.saved(solution)?)?)?;
                     let product = if is_left { of_b.matmul(&solution)? } else { solution.matmul(&of_b)? };
@@ -190,31 +172,24 @@ impl Tensor {
                 Ok(vec![ctx.gradient(0, of_a)?, ctx.gradient(1, of_b)?])
             })?;
         }
-        Ok((out, shown_info(&info)?))
+        Ok((out, lu_info(op, &info, checks)?))
     }
 
     /// Returns the inverses of matrices, and for each 0 or the number of a pivot that is 0: `torch.linalg.inv_ex`. A singular
     /// matrix is an error if errors are checked.
     pub fn inv_ex(&self, checks_errors: bool) -> Result<(Tensor, Tensor)> {
-        const OP: &str = "inv_ex";
-        let (inverse, info) = self.inv_for(OP)?;
-        if checks_errors {
-            check_regular(OP, A, &info)?;
-        }
-        Ok((inverse, info))
+        self.inv_for("inv_ex", checks_errors)
     }
 
     /// Returns the inverses of matrices, which must be invertible: `torch.linalg.inv`.
     pub fn inv(&self) -> Result<Tensor> {
-        let (inverse, info) = self.inv_for("inv")?;
-        check_regular("inv", A, &info)?;
-        Ok(inverse)
+        Ok(self.inv_for("inv", true)?.0)
     }
 
-    pub(super) fn inv_for(&self, op: &'static str) -> Result<(Tensor, Tensor)> {
+    pub(super) fn inv_for(&self, op: &'static str, checks: bool) -> Result<(Tensor, Tensor)> {
         let size = check_square(op, A, self)?;
-        let (inverse, info) =
-            self.detach().solve_for(op, &expanded(&identity_like(self, size, size)?, self.shape())?, true)?;
+        let identity = expanded(&identity_like(self, size, size)?, self.shape())?;
+        let (inverse, info) = self.detach().solve_for(op, &identity, true, checks)?;
         if let Some(mut builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
             let saved = builder.save_output(&inverse)?;
             builder.set_history(&inverse, move |ctx, gradient| {

@@ -13,7 +13,6 @@ use crate::loops::real::Real;
 use crate::ops::elementwise::operand::{check_floating_point, check_numeric};
 use crate::ops::elementwise::selection::clamp;
 use crate::ops::elementwise::sign::threshold_backward;
-use crate::ops::elementwise::writing::overwrite_with;
 use crate::ops::indexing::masked::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Result, Tensor, iterate};
@@ -347,7 +346,7 @@ fn activate_inplace<'a, A: Activation>(
         if let Some(builder) = builder {
             builder.save(&target.contiguous_copy()?)?;
         }
-        overwrite_with(op, target, &activate(activation, &target.detach())?)
+        iterate::copy_into(op, target, &activate(activation, &target.detach())?)
     };
     target.run_inplace(op, A::INPLACE_NODE, &[], work, move |ctx, gradient| {
         Ok(vec![ctx.gradient(0, || activate_backward(activation, gradient, &ctx.saved(0)?))?])
@@ -442,7 +441,7 @@ impl Tensor {
                 // The version of the tensor itself changes.
                 builder.save(&out)?;
             }
-            overwrite_with(op, self, &out)
+            iterate::copy_into(op, self, &out)
         };
         self.run_inplace(op, "ReluBackward0", &[], work, |ctx, gradient| {
             Ok(vec![ctx.gradient(0, || threshold_backward(gradient, &ctx.saved(0)?))?])

@@ -17,14 +17,14 @@ static DEVICES: [Generator; Device::MAX_INDEX as usize + 1] = [const { Generator
 /// A generator of seeds: each random tensor has its own. Equal states produce the same numbers on every device.
 ///
 /// ```
-/// use interlock_tensor::{DType, Generator, GeneratorState, Tensor, manual_seed};
+/// use interlock_tensor::{DType, Generator, GeneratorState, Placement, manual_seed};
 ///
 /// let generator = Generator::new();
 /// generator.set_state(GeneratorState::from_seed(7));
 /// let drawn = generator.rand(&[3], DType::Float64)?.to_vec::<f64>()?;
 /// // The default generators draw the same numbers after the same seed.
 /// manual_seed(7);
-/// assert_eq!(Tensor::rand(&[3], DType::Float64)?.to_vec::<f64>()?, drawn);
+/// assert_eq!(Generator::of(Placement::Cpu).rand(&[3], DType::Float64)?.to_vec::<f64>()?, drawn);
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 #[derive(Debug)]

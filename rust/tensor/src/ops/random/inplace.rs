@@ -6,7 +6,7 @@ use crate::dtype::Bool8;
 use crate::error::check_fits;
 use crate::layout::check_broadcastable_to;
 use crate::ops::elementwise::operand::{Operand, check_floating_point};
-use crate::ops::elementwise::writing::{overwrite_with, overwritten};
+use crate::ops::elementwise::writing::overwritten;
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Generator, Result, Scalar, Tensor, TensorOptions, iterate};
 
@@ -18,28 +18,14 @@ impl Tensor {
         node: &'static str,
         drawn: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
-        let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, self, &drawn()?);
+        let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, self, &drawn()?);
         self.run_inplace(op, node, &[], work, |ctx, gradient| Ok(vec![overwritten(ctx, gradient)?]))
-    }
-
-    /// Overwrites the elements with numbers of the normal distribution with this mean and standard deviation.
-    pub fn normal_(&self, mean: f64, std: f64) -> Result<&Tensor> {
-        Generator::of(self.placement()).normal_(self, mean, std)
-    }
-
-    /// Overwrites the elements with uniformly distributed numbers from `low` to `high` (exclusive).
-    pub fn uniform_(&self, low: f64, high: f64) -> Result<&Tensor> {
-        Generator::of(self.placement()).uniform_(self, low, high)
-    }
-
-    /// Overwrites the elements with 1 with probability `p`, else 0. A tensor of probabilities is broadcast.
-    pub fn bernoulli_<'a>(&self, p: impl Into<Operand<'a>>) -> Result<&Tensor> {
-        Generator::of(self.placement()).bernoulli_(self, p)
     }
 }
 
 impl Generator {
-    /// Overwrites the elements like [`Tensor::normal_`].
+    /// Overwrites the elements of `target` with numbers of the normal distribution with this mean and standard
+    /// deviation.
     pub fn normal_<'t>(&self, target: &'t Tensor, mean: f64, std: f64) -> Result<&'t Tensor> {
         let op = "normal_";
         check_floating_point(op, target)?;
@@ -53,7 +39,7 @@ impl Generator {
         })
     }
 
-    /// Overwrites the elements like [`Tensor::uniform_`].
+    /// Overwrites the elements of `target` with uniformly distributed numbers from `low` to `high` (exclusive).
     pub fn uniform_<'t>(&self, target: &'t Tensor, low: f64, high: f64) -> Result<&'t Tensor> {
         let (op, dtype) = ("uniform_", target.dtype());
         check_floating_point(op, target)?;
@@ -79,7 +65,8 @@ impl Generator {
         })
     }
 
-    /// Overwrites the elements like [`Tensor::bernoulli_`].
+    /// Overwrites the elements of `target` with 1 with probability `p`, else 0. A tensor of probabilities is
+    /// broadcast.
     pub fn bernoulli_<'t, 'a>(&self, target: &'t Tensor, p: impl Into<Operand<'a>>) -> Result<&'t Tensor> {
         let op = "bernoulli_";
         match p.into() {
@@ -105,7 +92,7 @@ impl Generator {
                 self.draw(target.shape(), |seed| {
                     let drawn = bernoulli(op, &p.detach().expand_as(target)?, seed)?;
                     let drawn = iterate::cast(&drawn, target.dtype())?;
-                    let work = |_: Option<&mut NodeBuilder>| overwrite_with(op, target, &drawn);
+                    let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, target, &drawn);
                     target.run_inplace(op, "BernoulliBackward1", &[p], work, |ctx, gradient| {
                         let of_p = ctx.gradient(1, || Tensor::zeros(gradient.shape(), gradient.options()))?;
                         Ok(vec![overwritten(ctx, gradient)?, of_p])
@@ -119,7 +106,7 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DType;
+    use crate::Placement;
 
     fn values(tensor: &Tensor) -> Vec<f64> {
         tensor.to_vec().unwrap()
@@ -127,13 +114,14 @@ mod tests {
 
     #[test]
     fn uniform_never_returns_the_upper_bound() {
+        let cpu = Generator::of(Placement::Cpu);
         let x = Tensor::zeros(&[20_000], DType::Float16).unwrap();
-        assert!(values(x.uniform_(1.0, 2.0).unwrap()).iter().all(|value| (1.0..2.0).contains(value)));
-        assert_eq!(values(x.uniform_(3.0, 3.0).unwrap())[..2], [3.0, 3.0]);
+        assert!(values(cpu.uniform_(&x, 1.0, 2.0).unwrap()).iter().all(|value| (1.0..2.0).contains(value)));
+        assert_eq!(values(cpu.uniform_(&x, 3.0, 3.0).unwrap())[..2], [3.0, 3.0]);
         assert!(
-            x.uniform_(1.0, 0.0).is_err()
-                && x.uniform_(0.0, f64::NAN).is_err()
-                && x.uniform_(0.0, 1e6).is_err()
+            cpu.uniform_(&x, 1.0, 0.0).is_err()
+                && cpu.uniform_(&x, 0.0, f64::NAN).is_err()
+                && cpu.uniform_(&x, 0.0, 1e6).is_err()
         );
         assert_eq!(x.version(), Ok(2));
     }

@@ -99,46 +99,20 @@ fn check_bound(op: &'static str, argument: &'static str, bound: i64, dtype: DTyp
     }
 }
 
-impl Tensor {
-    /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
-    pub fn rand(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        Generator::of(options.placement).rand(shape, options)
-    }
-
-    /// Returns numbers of the standard normal distribution.
-    pub fn randn(shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        Generator::of(options.placement).randn(shape, options)
-    }
-
-    /// Returns uniformly distributed integers from `low` to `high` (exclusive), of any type that holds them.
-    pub fn randint(low: i64, high: i64, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        Generator::of(options.placement).randint(low, high, shape, options)
-    }
-
-    /// Returns the integers from 0 to `n` (exclusive) in random order.
-    pub fn randperm(n: usize, options: impl Into<TensorOptions>) -> Result<Self> {
-        let options = options.into();
-        Generator::of(options.placement).randperm(n, options)
-    }
-}
-
 impl Generator {
-    /// Returns numbers like [`Tensor::rand`].
+    /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
     pub fn rand(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         self.draw(shape, |seed| drawn("rand", seed, shape, options, each(uniform(options.dtype))))
     }
 
-    /// Returns numbers like [`Tensor::randn`].
+    /// Returns numbers of the standard normal distribution.
     pub fn randn(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
         let options = options.into();
         self.draw(shape, |seed| drawn("randn", seed, shape, options, normal(0.0, 1.0)))
     }
 
-    /// Returns integers like [`Tensor::randint`].
+    /// Returns uniformly distributed integers from `low` to `high` (exclusive), of any type that holds them.
     pub fn randint(
         &self,
         low: i64,
@@ -162,7 +136,7 @@ impl Generator {
         })
     }
 
-    /// Returns integers like [`Tensor::randperm`].
+    /// Returns the integers from 0 to `n` (exclusive) in random order.
     pub fn randperm(&self, n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
         let (op, options) = ("randperm", options.into());
         let dtype = options.dtype;
@@ -190,15 +164,14 @@ impl Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manual_seed;
+    use crate::{Placement, manual_seed};
 
     /// One test, because the generators are global and tests run concurrently.
     #[test]
     fn rand_and_randn_repeat_after_manual_seed_and_are_distributed() {
-        let count = 20_000;
+        let (count, cpu) = (20_000, Generator::of(Placement::Cpu));
         manual_seed(7);
-        let (even, normal) =
-            (Tensor::rand(&[count], DType::Float32), Tensor::randn(&[count], DType::Float64));
+        let (even, normal) = (cpu.rand(&[count], DType::Float32), cpu.randn(&[count], DType::Float64));
         let even = even.unwrap().to_vec::<f64>().unwrap();
         let normal = normal.unwrap().to_vec::<f64>().unwrap();
         assert!(even.iter().all(|value| (0.0..1.0).contains(value)));
@@ -213,18 +186,18 @@ mod tests {
         assert!((tails - 0.0455).abs() < 0.01);
         for shorter in [1, 255, 257] {
             manual_seed(7);
-            Tensor::rand(&[count], DType::Float32).unwrap();
-            let drawn = Tensor::randn(&[shorter], DType::Float64).unwrap().to_vec::<f64>().unwrap();
+            cpu.rand(&[count], DType::Float32).unwrap();
+            let drawn = cpu.randn(&[shorter], DType::Float64).unwrap().to_vec::<f64>().unwrap();
             assert_eq!(drawn, normal[..shorter]);
         }
         manual_seed(7);
-        assert_eq!(Tensor::rand(&[count], DType::Float32).unwrap().to_vec::<f64>().unwrap(), even);
+        assert_eq!(cpu.rand(&[count], DType::Float32).unwrap().to_vec::<f64>().unwrap(), even);
         for dtype in [DType::Float16, DType::BFloat16] {
-            let halves = Tensor::rand(&[count], dtype).unwrap().to_vec::<f64>().unwrap();
+            let halves = cpu.rand(&[count], dtype).unwrap().to_vec::<f64>().unwrap();
             assert!(
                 halves.iter().all(|value| (0.0..1.0).contains(value)) && (mean(&halves) - 0.5).abs() < 0.02
             );
         }
-        assert!(Tensor::rand(&[1], DType::Int64).is_err());
+        assert!(cpu.rand(&[1], DType::Int64).is_err());
     }
 }

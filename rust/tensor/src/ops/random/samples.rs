@@ -8,26 +8,9 @@ use crate::ops::reduction::order::{numbered, position_of, sort};
 use crate::storage::fallible_alloc::try_collect;
 use crate::{Element, Error, Generator, Result, Tensor, iterate};
 
-impl Tensor {
-    /// Returns 1 with the probability that each element says, else 0, in the type of this tensor: `torch.bernoulli`. The
-    /// gradient is 0.
-    pub fn bernoulli(&self) -> Result<Tensor> {
-        Generator::of(self.placement()).bernoulli(self)
-    }
-
-    /// Returns a tensor of this shape and type that is 1 with probability `p`, else 0, without history.
-    pub fn bernoulli_p(&self, p: f64) -> Result<Tensor> {
-        Generator::of(self.placement()).bernoulli_p(self, p)
-    }
-
-    /// Returns `num_samples` indices of each row, which are drawn in proportion to its elements: `torch.multinomial`.
-    pub fn multinomial(&self, num_samples: i64, replacement: bool) -> Result<Tensor> {
-        Generator::of(self.placement()).multinomial(self, num_samples, replacement)
-    }
-}
-
 impl Generator {
-    /// Returns numbers like [`Tensor::bernoulli`].
+    /// Returns 1 with the probability that each element says, else 0, in the type of `probabilities`:
+    /// `torch.bernoulli`. The gradient is 0.
     pub fn bernoulli(&self, probabilities: &Tensor) -> Result<Tensor> {
         let op = "bernoulli";
         self.draw(probabilities.shape(), |seed| {
@@ -37,7 +20,7 @@ impl Generator {
         })
     }
 
-    /// Returns numbers like [`Tensor::bernoulli_p`].
+    /// Returns a tensor of the shape and type of `like` that is 1 with probability `p`, else 0, without history.
     pub fn bernoulli_p(&self, like: &Tensor, p: f64) -> Result<Tensor> {
         let out = Tensor::zeros(like.shape(), like.options())?;
         self.bernoulli_(&out, p).map_err(|error| error.during("bernoulli"))?;
@@ -46,7 +29,8 @@ impl Generator {
         Ok(out)
     }
 
-    /// Returns indices like [`Tensor::multinomial`].
+    /// Returns `num_samples` indices of each row of `weights`, which are drawn in proportion to its elements:
+    /// `torch.multinomial`.
     pub fn multinomial(&self, weights: &Tensor, num_samples: i64, replacement: bool) -> Result<Tensor> {
         let op = "multinomial";
         check_floating_point(op, weights)?;

@@ -100,19 +100,15 @@ pub(crate) fn scatter_along(
     zeros.assign_at(WriteTo::InPlace, (op, "ScatterBackward0"), GATHER, &positions, values, None)
 }
 
-/// Returns the indices along `dim` that `f` writes for each row, `width` for each, of which the first `count` remain.
-pub(crate) fn indices_along<F>(
+/// Returns the indices along `dim` that `f` writes for each row.
+pub(crate) fn indices_along<F: RowIndices>(
     op: &'static str,
     tensor: &Tensor,
     dim: i64,
-    width: impl FnOnce(usize) -> usize,
     f: F,
-) -> Result<Tensor>
-where
-    F: RowIndices,
-{
+) -> Result<Tensor> {
     let rows = Rows::in_compute_type(op, tensor, dim)?;
-    let width = width(rows.length);
+    let width = if F::IS_SINGLE { 1 } else { rows.length };
     let shape = rows.shape(width);
     let found = dispatch_compute!(rows.rows.dtype(), T => {
         iterate::try_along_last_dim(op, &rows.rows, rows.length, &shape, width, move |row: &[T], out: &mut [i64]| {
@@ -125,6 +121,9 @@ where
 
 /// A function from a row to indices, for each element type.
 pub(crate) trait RowIndices: Send + Sync + 'static {
+    /// Whether a row has one index, instead of one for each element.
+    const IS_SINGLE: bool = true;
+
     /// Writes the indices of a row.
     fn write<T: crate::Element>(&self, row: &[T], out: &mut [i64]) -> Result<()>;
 }

@@ -31,7 +31,7 @@ pub(crate) fn select_one_along(
     if over.count == 0 {
         return Err(err_nothing_to_reduce(op, input.shape(), true));
     }
-    let indices = indices_along(op, input, dim, |_| 1, index)?;
+    let indices = indices_along(op, input, dim, index)?;
     let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
     let values = shaped(&gather_along(op, input, dim, &indices)?);
     if let Some(mut builder) = NodeBuilder::new(node, &[input])? {
@@ -82,10 +82,10 @@ impl Tensor {
         }
         let kind = ExtremeIndex { largest };
         let found = match dim {
-            Some(dim) => indices_along(op, self, dim, |_| 1, kind)?,
+            Some(dim) => indices_along(op, self, dim, kind)?,
             None => {
                 let row = self.detach().contiguous()?.reshaped(&[self.numel()])?;
-                indices_along(op, &row, 0, |_| 1, kind)?
+                indices_along(op, &row, 0, kind)?
             }
         };
         Ok(found.alias(Layout::contiguous(over.shape(keepdim))))

@@ -31,7 +31,7 @@ impl Tensor {
         let over = reduced_dims(op, self.shape(), None)?;
         let out = if self.numel() > 0 {
             let row = self.detach().contiguous()?.reshaped(&[self.numel()])?;
-            let index = indices_along(op, &row, 0, |_| 1, MedianIndex)?;
+            let index = indices_along(op, &row, 0, MedianIndex)?;
             gather_along(op, &row, 0, &index)?.alias(Layout::contiguous(&[]))
         } else if self.dtype().is_floating_point() {
             Tensor::full(&[], f64::NAN.into(), self.options())?

@@ -13,6 +13,8 @@ struct SortedIndices {
 }
 
 impl RowIndices for SortedIndices {
+    const IS_SINGLE: bool = false;
+
     fn write<T: Element>(&self, row: &[T], out: &mut [i64]) -> Result<()> {
         let mut numbers = order::numbered(row, self.descending)?;
         order::sort(&mut numbers, self.count);
@@ -37,7 +39,7 @@ impl Tensor {
 
     fn sorted_indices(&self, op: &'static str, dim: i64, descending: bool) -> Result<Tensor> {
         let count = size_of_dim(op, self, dim)?;
-        let indices = indices_along(op, self, dim, |length| length, SortedIndices { descending, count })?;
+        let indices = indices_along(op, self, dim, SortedIndices { descending, count })?;
         with_layout(indices, &self.layout().preserve_format())
     }
 
@@ -51,7 +53,7 @@ impl Tensor {
             return Err(Error::value(names.0, "k", expected, count));
         };
         let order = SortedIndices { descending: largest, count: chosen };
-        let mut indices = indices_along(names.0, self, dim, |length| length, order)?;
+        let mut indices = indices_along(names.0, self, dim, order)?;
         if self.ndim() > 0 && chosen < size {
             indices = indices.slice(dim, None, Some(count), 1)?.contiguous_copy()?;
         }

@@ -1,10 +1,10 @@
 //! Changes of the size of a tensor in place.
 
 use crate::error::{Tuple, warn};
+use crate::iterate::copy_into;
 use crate::layout::{Layout, checked_numel};
 use crate::ops::creation::empty::{is_filled, marker};
 use crate::ops::elementwise::operand::Operand;
-use crate::ops::elementwise::writing::overwrite_with;
 use crate::recording::check_inplace;
 use crate::storage::fallible_alloc::check_memory;
 use crate::{Error, Result, Tensor};
@@ -100,7 +100,7 @@ impl Tensor {
         if added.numel() == 0 {
             return Ok(());
         }
-        overwrite_with(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
+        copy_into(op, &added, &Operand::Scalar(marker(self.dtype())).tensor(self.dtype())?)
     }
 
     /// Makes the storage large enough for a result of this shape, which is written later. Nothing else changes.
@@ -151,11 +151,11 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::DType;
     use crate::ops::convolution::ConvOptions;
     use crate::ops::indexing::indexed::WriteTo;
     use crate::ops::nn::nll_loss::ClassLossOptions;
     use crate::testing::{assert_close, doubles};
+    use crate::{DType, Generator};
 
     #[test]
     fn a_tensor_that_alternates_between_sizes_reuses_its_layouts() {
@@ -233,6 +233,7 @@ mod tests {
         let index = Tensor::from_slice(&[0i64, 1, 1, 0], &[2, 2]).unwrap();
         let classes = Tensor::from_slice(&[0i64, 1], &[2]).unwrap();
         let (loss, conv) = (ClassLossOptions::default(), ConvOptions::default());
+        let generator = Generator::new();
         let last = Tensor::from_slice(&[4095i64], &[1]).unwrap();
         let copies: [Operation<'_>; 5] = [
             &|| x.flip(&[0]),
@@ -250,8 +251,8 @@ mod tests {
             &|| x.cumsum(0),
             &|| x.cumprod(1),
             &|| x.sort(0, false).map(|sorted| sorted.0),
-            &|| x.multinomial(2, true),
-            &|| x.bernoulli(),
+            &|| generator.multinomial(&x, 2, true),
+            &|| generator.bernoulli(&x),
             &|| x.matmul(&x),
             &|| x.nll_loss(&classes, &loss),
             &|| x.unsqueeze(0)?.conv2d(&weight, &conv),
