@@ -60,9 +60,9 @@ def test_transforms_along_one_dimension_are_the_sums_of_their_definition(n: int,
     close(fft.irfft(fft.rfft(x[:, 0], norm=norm), n, norm=norm), real)
 
 
-
 def test_numbers_of_a_half_spectrum_that_are_their_own_mirrors_are_real() -> None:
     assert fft.rfft(interlock.tensor([0.0, 1.0, 0.0, 0.0])).tolist() == [[1.0, 0.0], [0.0, -1.0], [-1.0, 0.0]]
+
 
 def test_several_dimensions_are_transformed_one_after_another() -> None:
     x = signal(3, 4, 5, 2)

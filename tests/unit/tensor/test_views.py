@@ -165,7 +165,7 @@ def test_in_place_results_must_fit_shape_dtype_and_memory() -> None:
     x = interlock.tensor([1, 2])
     with pytest.raises(DTypeError, match=r"int64.*float32"):
         x += 0.5
-    with pytest.raises(DTypeError, match="div_.*int64"):
+    with pytest.raises(DTypeError, match=r"div_.*int64"):
         x.div_(2)
     with pytest.raises(ShapeError, match="add_"):
         x.add_(interlock.ones(2, 2, dtype=interlock.int64))
