@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use libloading::os::unix::Library;
 use once_cell::race::OnceBox;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::thread_count::ThreadCount;
@@ -94,7 +95,7 @@ impl ReattachGuard {
         // A program may have unregistered `on_finalize`, so the interpreter is queried as well.
         if !IS_FINALIZING_THREAD.get() && (EXITING.load(Ordering::SeqCst) || is_finalizing() == Some(true)) {
             drop(guard);
-            if finalizes_soon() {
+            if has_no_interpreter() || finalizes_soon() {
                 return None;
             }
             REATTACHING.increment();
@@ -108,6 +109,12 @@ impl Drop for ReattachGuard {
     fn drop(&mut self) {
         REATTACHING.decrement();
     }
+}
+
+/// Returns whether there is no interpreter, or its finalization has begun.
+fn has_no_interpreter() -> bool {
+    // SAFETY: the function only reads a variable of the runtime.
+    unsafe { ffi::Py_IsInitialized() == 0 }
 }
 
 /// Waits a moment for finalization. Returns false if it does not begin, because a handler of `atexit` is still running and
