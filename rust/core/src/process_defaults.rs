@@ -27,8 +27,9 @@ impl ProcessDefaults {
         ProcessDefaults(ProcessValues::current())
     }
 
-    /// Changes the values of the process, all or none: those that `change` makes others. This thread sees the change now,
-    /// and other threads that run native code with their next enter, exit, guard, write or capture.
+    /// Changes the values of the process, all or none. Values that `change` leaves as they are keep what other threads set
+    /// meanwhile. This thread sees the change now, and other threads that run native code with their next enter, exit, guard,
+    /// write or capture.
     ///
     /// # Errors
     /// Fails while flags are frozen.

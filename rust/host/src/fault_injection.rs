@@ -90,7 +90,7 @@ pub struct LiveObjects {
 /// # drop(runtime);
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
-#[must_use = "copies go on when this is dropped"]
+#[must_use = "copies resume when this is dropped"]
 #[derive(Debug)]
 pub struct PausedCopies(Weak<Shared>);
 

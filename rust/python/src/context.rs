@@ -243,9 +243,9 @@ impl Carrier for ContextVar {
         is_attached() && variable().is_some()
     }
 
-    fn has_ended_here(&self) -> bool {
+    fn knows_thread(&self) -> bool {
         // SAFETY: the function only reads a variable.
-        unsafe { ffi::PyGILState_GetThisThreadState() }.is_null()
+        unsafe { !ffi::PyGILState_GetThisThreadState().is_null() }
     }
 
     fn reports_switches(&self) -> bool {
@@ -335,7 +335,7 @@ pub(crate) fn end_defaults(py: Python<'_>, token: &Bound<'_, PyAny>) -> bool {
 /// Drops what this thread has seen of its context if the interpreter does not know the thread: the context has ended with
 /// the attachment.
 pub(crate) fn leave_if_foreign() {
-    if ContextVar.has_ended_here() {
+    if !ContextVar.knows_thread() {
         binding::leave_context();
     }
 }

@@ -1,9 +1,9 @@
 //! Lists of functions that a program registers. They are called without a lock.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::catch::drop_catching_panic;
+use super::catch::call_catching_panic;
 use super::sync::{ForkLock, RelaxedU64};
 
 /// The functions that are registered for one purpose.
@@ -33,34 +33,32 @@ impl<F: ?Sized + Send + Sync> HookList<F> {
 
     /// Adds a function and returns the number of its registration.
     pub fn add(&'static self, function: Arc<F>) -> u64 {
-        let mut registered = self.registered.lock();
-        registered.last += 1;
-        let number = registered.last;
-        registered.functions.push((number, function));
-        self.count.add(1);
+        let Ok(number) = self.add_or_replace(function, |_| Ok::<_, Infallible>(false));
         number
     }
 
-    /// Adds a function, in the place of an earlier one that it replaces, and returns the number of its registration.
-    /// `replaces` returns whether that is a registered function, or an error. It is called with the lock.
+    /// Adds a function, in the place of the first one for which `replaces` returns true, and returns the number of its
+    /// registration. `replaces` is called under the lock, and its error cancels the registration.
     pub fn add_or_replace<E>(
         &'static self,
         function: Arc<F>,
         replaces: impl Fn(&F) -> Result<bool, E>,
     ) -> Result<u64, E> {
         let mut registered = self.registered.lock();
-        let mut place = None;
-        for (index, (_, known)) in registered.functions.iter().enumerate() {
-            if replaces(known)? {
-                place = Some(index);
+        let Registered { last, functions } = &mut *registered;
+        let mut replaced = None;
+        for known in functions.iter_mut() {
+            if replaces(&known.1)? {
+                replaced = Some(known);
+                break;
             }
         }
-        let number = registered.last + 1;
-        registered.last = number;
-        let replaced = match place.and_then(|index| registered.functions.get_mut(index)) {
-            Some(earlier) => Some(std::mem::replace(earlier, (number, function))),
+        *last += 1;
+        let (number, new) = (*last, (*last, function));
+        let replaced = match replaced {
+            Some(known) => Some(std::mem::replace(known, new)),
             None => {
-                registered.functions.push((number, function));
+                functions.push(new);
                 self.count.add(1);
                 None
             }
@@ -89,13 +87,14 @@ impl<F: ?Sized + Send + Sync> HookList<F> {
         self.registered.lock().functions.iter().map(|(_, function)| function.clone()).collect()
     }
 
-    /// Calls each function, for something that has happened. A panic, which the panic hook has reported, is not passed on:
-    /// other functions hear of it, too, and the code that has caused it completes.
+    /// Calls each function, to report a change that has been made. A panic, which the panic hook of the program reports, is
+    /// not passed on: the other functions are called, and the caller completes the change.
     pub fn call_each(&'static self, call: impl Fn(&F)) {
         for function in self.all() {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call(&function))) {
-                drop_catching_panic(payload);
-            }
+            let _: Result<(), String> = call_catching_panic(|| {
+                call(&function);
+                Ok(())
+            });
         }
     }
 }

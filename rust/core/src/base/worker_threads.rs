@@ -81,10 +81,10 @@ impl WorkerThreads {
         jobs.send(Task(job, Some(worker))).map_err(|SendError(Task(job, _))| job)
     }
 
-    /// Calls `work` on the calling thread, with 0, and on `others` threads, with the numbers from 1, or on as many as the
-    /// system creates. Threads that are idle again get the number that they had in the last call, so that one with data of
-    /// that number in its cache finds it there. They have the floating-point modes of the calling thread meanwhile. Returns
-    /// when all calls have returned. A panic of one of them is passed on.
+    /// Calls `work` with 0 on the calling thread, and with the numbers from 1 on `others` threads, or on as many as the system
+    /// creates. If no other call intervenes, a thread gets the number that it had in the last call, so that it finds its part
+    /// of the data in its cache. The threads have the floating-point modes of the calling thread meanwhile. Returns when all
+    /// calls have returned. A panic of one of them is passed on.
     pub fn run_on_each(&'static self, others: usize, work: &(dyn Fn(usize) + Sync)) {
         let calls = Arc::new(Calls::new());
         let others_end = WaitForCalls(&calls);

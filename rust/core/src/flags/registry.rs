@@ -220,7 +220,10 @@ pub fn register_and_report(
         doc: declaration.doc.clone().leak(),
     };
     let registered: &'static Registered = Box::leak(Box::new(Registered { spec, word, declaration }));
-    // No other thread fills slots while the lock is held.
+    debug_assert!(
+        free.is_some_and(|slot| slot.get().is_none()),
+        "no other thread fills positions under the lock"
+    );
     let _ = free.map(|slot| slot.set(registered));
     if let Some(payload) = restored {
         word.set_in_process(SlotWrite::Set(payload));

@@ -19,9 +19,9 @@ pub trait Carrier: Send + Sync {
     /// Returns whether this thread has a current context: whether it is attached to the interpreter.
     fn is_at_hand(&self) -> bool;
 
-    /// Returns whether this thread had a context at most before: the interpreter does not know it any more. It has none at
-    /// hand.
-    fn has_ended_here(&self) -> bool;
+    /// Returns whether the interpreter knows this thread. It forgets a thread of the program that detaches, and the context
+    /// of the thread ends then.
+    fn knows_thread(&self) -> bool;
 
     /// Returns whether every switch of a thread to another context, and back, is followed by a [`sync`]. Otherwise hooks
     /// for modes are called only with those that the thread itself has set: nothing would report the end of others.
@@ -183,7 +183,7 @@ impl Context {
     #[inline(never)]
     fn load(carrier: &'static dyn Carrier) -> Option<Self> {
         if !carrier.is_at_hand() {
-            if carrier.has_ended_here() {
+            if !carrier.knows_thread() {
                 leave_context();
             }
             return None;
@@ -242,8 +242,8 @@ impl Context {
 ///
 /// Needed before CPython 3.14, and after a switch of greenlets, by Rust code that reads before it calls a function of
 /// interlock's Python package: until then it reads the state that the thread had at its last call. The thread holds the
-/// GIL; without it, or without Python, this only applies changes that other threads have made to this one, and ends what
-/// remains of a context that Python has freed since: a thread of Rust was attached.
+/// GIL; without it, or without Python, this only applies changes that other threads have made to this one, and discards what
+/// a thread of Rust has read from a Python context before it detached, because that context has ended.
 ///
 /// ```
 /// use interlock_core::{modes, thread};

@@ -26,21 +26,20 @@ impl ProcessValues {
         ProcessValues { modes: modes(), device: device(), default_device: default_device() }
     }
 
-    /// Returns these values with those that differ between two others, as the second one has them.
+    /// Returns these values with what `after` changes in `before`.
     pub(crate) fn with_changes(&self, before: &Self, after: &Self) -> Self {
+        fn changed<T: PartialEq>(before: T, after: T, present: T) -> T {
+            if before == after { present } else { after }
+        }
         let (old, new) = (before.modes, after.modes);
-        let changed = (old.mask ^ new.mask) | (old.value ^ new.value);
+        let bits = (old.mask ^ new.mask) | (old.value ^ new.value);
         ProcessValues {
             modes: Masked {
-                mask: self.modes.mask & !changed | new.mask & changed,
-                value: self.modes.value & !changed | new.value & changed,
+                mask: self.modes.mask & !bits | new.mask & bits,
+                value: self.modes.value & !bits | new.value & bits,
             },
-            device: if before.device == after.device { self.device } else { after.device },
-            default_device: if before.default_device == after.default_device {
-                self.default_device
-            } else {
-                after.default_device
-            },
+            device: changed(before.device, after.device, self.device),
+            default_device: changed(before.default_device, after.default_device, self.default_device),
         }
     }
 

@@ -11,8 +11,8 @@ use crate::Result;
 static THREADS: WorkerThreads = WorkerThreads::in_background(rank::KERNEL_THREADS, "interlock");
 
 /// Calls `work` with each item on at most `threads` threads, one of which is the calling thread. Each thread works on a
-/// share of consecutive items, and then takes items of the others. An operation on memory that the last one has used finds
-/// its share in the cache of the thread; if the threads took turns, it would be in the cache of another.
+/// share of consecutive items, and then takes items of the other shares. So an operation on the memory of the previous one
+/// finds the data of a share in the cache of its core.
 ///
 /// Items must be independent of each other, so that results do not depend on the number of threads. After an error no
 /// further item is taken. `work` is not a type parameter: each operation would get its own copy of the code that shares

@@ -47,7 +47,7 @@ fn extreme<T: Element>(
                 return run.iter().copied().fold(start, choose);
             }
             let (mut best, mut first) = (start, 0);
-            // Many lanes are as fast with NaN, but their states take long to merge, and the compiler writes out few lanes.
+            // With many lanes one loop that also checks for NaN is as fast, but the lanes take long to merge.
             if run.len() >= 4 * MANY {
                 // SAFETY: the index is below the length.
                 let element = |index| unsafe { *run.get_unchecked(index) };
@@ -60,7 +60,8 @@ fn extreme<T: Element>(
     )
 }
 
-/// Returns the extreme of floats. NaN is looked for apart from it: then each is one vector instruction an element.
+/// Returns the extreme of floats. A second loop looks for NaN, so that the first one takes one vector instruction for as many
+/// elements as a register holds.
 #[inline(always)]
 fn of_floats<T: Element>(block: &[T], start: T, is_better: impl Fn(T, T) -> bool) -> T {
     let choose = |best: T, next: T| if is_better(next, best) { next } else { best };

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::elementwise::{load, store};
-use super::lanes::fold_indexed;
+use super::lanes::{fold_in_lanes, fold_indexed};
 use super::vectorized::{for_each_index, try_vectorized};
 use crate::{DType, Element};
 
@@ -135,15 +135,11 @@ pub(crate) fn fold<T: Element, A: Copy + Send + Sync + 'static, U: Element>(
         merge,
         #[inline(always)]
         move |elements: &[T]| {
-            reduced(
-                elements.len(),
-                // SAFETY: the index is below the length.
-                #[inline(always)]
-                |index| unsafe { *elements.get_unchecked(index) },
-                start,
-                add,
-                merge,
-            )
+            if has_lanes::<T, A>() {
+                fold_in_lanes(elements, start, add, merge)
+            } else {
+                elements.iter().fold(start, |total, element| add(total, *element))
+            }
         },
         finish,
     )
@@ -161,8 +157,12 @@ pub(crate) fn fold_runs<T: Element, A: Copy + Send + Sync + 'static, U: Element>
     Fold { start, add, merge, of_run, finish, types: PhantomData::<fn() -> (T, U)> }
 }
 
-/// Returns the state of elements, which a function returns for their index. Floats are folded in lanes; for integers, whose
-/// sums have no order, the compiler chooses them.
+/// Returns whether elements are folded in lanes. For integers, whose sums have no order, the compiler chooses the lanes.
+const fn has_lanes<T: Element, A>() -> bool {
+    T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>()
+}
+
+/// Returns the state of elements, which a function returns for their index.
 #[inline(always)]
 fn reduced<T: Element, A: Copy>(
     count: usize,
@@ -171,7 +171,7 @@ fn reduced<T: Element, A: Copy>(
     add: impl Fn(A, T) -> A,
     merge: impl Fn(A, A) -> A,
 ) -> A {
-    if T::DTYPE.is_floating_point() && size_of::<A>() <= size_of::<f64>() {
+    if has_lanes::<T, A>() {
         fold_indexed(count, element, start, add, merge)
     } else {
         (0..count).fold(start, |total, index| add(total, element(index)))

@@ -17,21 +17,10 @@ pub(super) fn add(
     (a, left): (&[i64], Matrix),
     (b, right): (&[i64], Matrix),
 ) -> Result<()> {
-    let packed: Vec<i64>;
-    let (b, b_step) = if right.column_stride == 1 {
-        (rest(b, right.start), right.row_stride)
-    } else {
-        // Its rows are read many times, which is fast only if they are contiguous.
-        let mut rows = try_with_capacity(right.rows.saturating_mul(right.columns))?;
-        for k in 0..right.rows {
-            let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
-            rows.extend(
-                (0..right.columns)
-                    .map(|j| item(b, row.saturating_add(j.saturating_mul(right.column_stride)))),
-            );
-        }
-        packed = rows;
-        (&*packed, right.columns)
+    let packed = if right.column_stride == 1 { None } else { Some(packed(b, right)?) };
+    let (b, b_step) = match &packed {
+        Some(packed) => (&**packed, right.columns),
+        None => (rest(b, right.start), right.row_stride),
     };
     let tile = Tile { out, step, a, left, b, right, b_step };
     vectorized(
@@ -39,6 +28,18 @@ pub(super) fn add(
         move || tile.multiply(),
     );
     Ok(())
+}
+
+/// Returns contiguous rows of a matrix: they are read many times.
+fn packed(b: &[i64], right: Matrix) -> Result<Vec<i64>> {
+    let mut packed = try_with_capacity(right.rows.saturating_mul(right.columns))?;
+    for k in 0..right.rows {
+        let row = right.start.saturating_add(k.saturating_mul(right.row_stride));
+        packed.extend(
+            (0..right.columns).map(|j| item(b, row.saturating_add(j.saturating_mul(right.column_stride)))),
+        );
+    }
+    Ok(packed)
 }
 
 struct Tile<'a> {

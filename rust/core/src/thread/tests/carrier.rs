@@ -19,8 +19,8 @@ thread_local! {
     /// Whether the carrier says that looks follow switches on this thread.
     static REPORTS_SWITCHES: Cell<bool> = const { Cell::new(true) };
 
-    /// Whether the carrier says that it does not know this thread any more.
-    static HAS_ENDED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the carrier says that it knows this thread.
+    static IS_KNOWN: Cell<bool> = const { Cell::new(true) };
 
     /// Whether the carrier fails to store states on this thread.
     static STORES_FAIL: Cell<bool> = const { Cell::new(false) };
@@ -94,11 +94,11 @@ pub(super) fn without_reports<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls `action` as on a thread that was attached before, and that the interpreter does not know any more.
-pub(super) fn after_the_end<R>(action: impl FnOnce() -> R) -> R {
-    HAS_ENDED.set(true);
+/// Calls `action` as on a thread of the program that was attached before and that the interpreter has forgotten.
+pub(super) fn forgotten<R>(action: impl FnOnce() -> R) -> R {
+    IS_KNOWN.set(false);
     let result = detached(action);
-    HAS_ENDED.set(false);
+    IS_KNOWN.set(true);
     result
 }
 
@@ -118,8 +118,8 @@ impl Carrier for TestCarrier {
         current().is_some()
     }
 
-    fn has_ended_here(&self) -> bool {
-        HAS_ENDED.get()
+    fn knows_thread(&self) -> bool {
+        IS_KNOWN.get()
     }
 
     fn reports_switches(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The rules of scopes, guards and writes in contexts.
 
-use super::carrier::{TestContext, after_the_end, copy_current, detached};
+use super::carrier::{TestContext, copy_current, detached, forgotten};
 use crate::Error;
 use crate::binding::modes::write_bits;
 use crate::binding::thread::set_device_slots;
@@ -61,7 +61,7 @@ fn thread_that_was_attached_keeps_nothing_of_a_context_that_has_ended() {
             scope.enter();
         });
         assert_eq!(detached(seen), (false, false), "a thread that is only detached keeps its context");
-        after_the_end(step);
+        forgotten(step);
         assert_eq!(seen(), (true, true));
     }
 }

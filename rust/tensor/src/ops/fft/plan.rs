@@ -101,10 +101,11 @@ impl Plan {
         Native::cached(length, direction, is_real).map(Plan::Native)
     }
 
-    /// Returns the factors between the spectrum of a real signal of even length and the spectrum of half the length: that of
-    /// the signal whose numbers are pairs of the real ones. Without any, the plan transforms signals of the whole length.
+    /// Returns the factors that convert between the spectrum of a real signal of even length and the spectrum of the complex
+    /// signal of half the length, each number of which is a pair of real ones. If there are none, the plan transforms complex
+    /// signals of the whole length.
     ///
-    /// The factors are `-i * exp(-2 pi i k / length)` for each number `k` of the signal of pairs, or their conjugates for the
+    /// The factors are `-i * exp(-2 pi i k / length)` for each index `k` of the complex signal, or their conjugates for the
     /// inverse (Press et al., Numerical Recipes, "FFT of Single Real Function").
     pub fn roots(&self) -> &[Complex<f64>] {
         match self {
