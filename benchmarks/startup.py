@@ -5,6 +5,10 @@ import time
 from dataclasses import dataclass
 
 ROUNDS = 15
+# What a program pays that uses all namespaces, which interlock imports at their first use.
+NAMESPACES = "import interlock; " + "; ".join(
+    f"interlock.{name}" for name in ("accelerator", "autograd", "backends", "dispatch", "state", "utils")
+)
 # VmHWM is the peak of the program; on Linux, the peak of getrusage includes that of the parent before exec.
 PEAK = """
 import sys
@@ -49,9 +53,8 @@ def milliseconds(python: str, code: str) -> float:
     return (time.perf_counter() - started) * 1e3
 
 
-def of(python: str, package: str, rounds: int = ROUNDS) -> Startup:
-    """Measure an interpreter without and with the import, taking turns, after a first import as warm-up."""
-    code = f"import {package}"
+def of(python: str, code: str, rounds: int = ROUNDS) -> Startup:
+    """Measure an interpreter without and with this code, taking turns, after a first run as warm-up."""
     run(python, code)
     pairs = [(milliseconds(python, "pass"), milliseconds(python, code)) for _ in range(rounds)]
     peaks = [(float(run(python, PEAK)), float(run(python, code + PEAK))) for _ in range(3)]

@@ -11,7 +11,6 @@ PYTEST_DONT_REWRITE: pytest warns of plugins that are imported before it, unless
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from interlock._version import VERSION as _VERSION
 
@@ -39,8 +38,7 @@ if __version__ != _VERSION:
         path=__file__,
     )
 
-from interlock import accelerator, autograd, backends, dispatch, errors, state, utils
-from interlock._constants import e, inf, nan, pi
+from interlock import errors
 from interlock._core.accelerator import Event, Stream, device, get_default_device, set_default_device
 from interlock._core.autograd import (
     is_anomaly_check_nan_enabled,
@@ -49,35 +47,19 @@ from interlock._core.autograd import (
     is_inference_mode_enabled,
 )
 from interlock._core.backends import (
+    environment_problems as _environment_problems,
     get_float32_matmul_precision,
     get_num_threads,
     set_float32_matmul_precision,
     set_num_threads,
 )
+from interlock._core.state import TRACED as _TRACED
 from interlock._features import HAS_TENSORS, remove_missing
 from interlock._lazy import import_lazily as _import_lazily
-from interlock.autograd.grad_mode import (
-    _enter_inference_mode as _enter_inference_mode,
-    _exit_inference_mode as _exit_inference_mode,
-    _force_original_view_tracking as _force_original_view_tracking,
-    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
-    enable_grad,
-    enforce_grad_layout_policy,
-    inference_mode,
-    no_grad,
-    set_grad_enabled,
-    set_multithreading_enabled,
-)
-from interlock.backends._determinism import (
-    are_deterministic_algorithms_enabled,
-    get_deterministic_debug_mode,
-    is_deterministic_algorithms_warn_only_enabled,
-    set_deterministic_debug_mode,
-    use_deterministic_algorithms,
-)
 from interlock.errors import AcceleratorError, OutOfMemoryError
-from interlock.state import ThreadState, capture
 
+# Type checkers take it for True. `typing` takes longer to import than all of this package.
+TYPE_CHECKING = False
 if TYPE_CHECKING or HAS_TENSORS:
     from interlock._core.tensor import *
     from interlock._core.tensor import (
@@ -115,8 +97,45 @@ if TYPE_CHECKING or HAS_TENSORS:
     }
 
 if TYPE_CHECKING:
-    from interlock import aio, fft, integrations, linalg, nn, return_types, settings, testing, threads
+    from interlock import (
+        accelerator,
+        aio,
+        autograd,
+        backends,
+        dispatch,
+        fft,
+        integrations,
+        linalg,
+        nn,
+        return_types,
+        settings,
+        state,
+        testing,
+        threads,
+        utils,
+    )
+    from interlock._constants import e, inf, nan, pi
     from interlock._executor import Executor as Executor
+    from interlock.autograd.grad_mode import (
+        _enter_inference_mode as _enter_inference_mode,
+        _exit_inference_mode as _exit_inference_mode,
+        _force_original_view_tracking as _force_original_view_tracking,
+        _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+        enable_grad,
+        enforce_grad_layout_policy,
+        inference_mode,
+        no_grad,
+        set_grad_enabled,
+        set_multithreading_enabled,
+    )
+    from interlock.backends._determinism import (
+        are_deterministic_algorithms_enabled,
+        get_deterministic_debug_mode,
+        is_deterministic_algorithms_warn_only_enabled,
+        set_deterministic_debug_mode,
+        use_deterministic_algorithms,
+    )
+    from interlock.state import ThreadState, capture
 
 __all__ = [
     "AcceleratorError",
@@ -553,13 +572,50 @@ def get_include() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 
-_LAZY = {name: name for name in ("aio", "integrations", "settings", "testing", "threads")}
-_LAZY["Executor"] = "_executor"
-if HAS_TENSORS:
-    _LAZY |= {"fft": "fft", "linalg": "linalg", "nn": "nn", "return_types": "return_types"}
+_LAZY = {
+    name: module
+    for module, names in {
+        "_constants": ("e", "inf", "nan", "pi"),
+        "_executor": ("Executor",),
+        "autograd.grad_mode": (
+            "_enter_inference_mode",
+            "_exit_inference_mode",
+            "_force_original_view_tracking",
+            "_unsafe_preserve_version_counter",
+            "enable_grad",
+            "enforce_grad_layout_policy",
+            "inference_mode",
+            "no_grad",
+            "set_grad_enabled",
+            "set_multithreading_enabled",
+        ),
+        "backends._determinism": (
+            "are_deterministic_algorithms_enabled",
+            "get_deterministic_debug_mode",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "set_deterministic_debug_mode",
+            "use_deterministic_algorithms",
+        ),
+        "state": ("ThreadState", "capture"),
+    }.items()
+    for name in names
+}
+_SUBMODULES = ["accelerator", "aio", "autograd", "backends", "dispatch", "integrations", "settings", "state"]
+_SUBMODULES += ["testing", "threads", "utils"]
+_SUBMODULES += ["fft", "linalg", "nn", "return_types"] if HAS_TENSORS else []
+_LAZY |= {name: name for name in _SUBMODULES}
 _import_lazily(globals(), _LAZY)
 remove_missing(globals(), frozenset(_LAZY))
 
+# What variables of the environment ask for happens during the import.
+if _environment_problems():
+    from interlock import backends
+if _TRACED:
+    from interlock import state
+if os.environ.get("INTERLOCK_DETECT_RACES"):
+    from interlock._races import start_from_environment as _start_from_environment
+
+    _start_from_environment()
 # A process that was started with the state of another one; see `interlock.integrations.Portable.env`.
 if _state := os.environ.get("INTERLOCK_STATE"):
     from interlock.integrations._received import install_from_environment as _install_from_environment

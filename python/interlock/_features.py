@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from interlock._core import __features__
 from interlock._quote import shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, NoReturn
 
 HAS_TENSORS: Final = "tensor" in __features__
 """Whether the extension module contains the tensor runtime."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import time
 from _thread import get_ident
-from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import Any, Final, get_type_hints
 
 from interlock._features import attribute_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+    from typing import Any, Final
 
 _TIMEOUT: Final = 1.0
 """The longest time in seconds that a fork waits: an import may itself wait for the thread that forks."""
@@ -87,6 +90,8 @@ def set_home(module: str, *types: type) -> None:
         types: The types, which another module defines.
 
     """
+    from typing import get_type_hints
+
     for each in types:
         each.__annotations__ = hints = get_type_hints(each, include_extras=True)
         for field in getattr(each, "__dataclass_fields__", {}).values():

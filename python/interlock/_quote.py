@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
 import warnings
-from typing import IO, Any, Never
 
-__all__ = ["QuotingEnum", "open_file", "path_of", "printable", "quoted", "shown", "warn_program"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
+
+__all__ = ["open_file", "path_of", "printable", "quoted", "shown", "warn_program"]
 
 # As many characters of an argument as the messages of the extension module repeat.
 _LONGEST = 100
@@ -68,15 +70,6 @@ def open_file(function: str, path: object, mode: str, **options: Any) -> IO[Any]
         if len(name) <= _LONGEST:
             raise
         raise type(error)(error.errno, error.strerror, _shortened(os.fsdecode(name))) from None
-
-
-class QuotingEnum(enum.Enum):
-    """Base of enums that name their members in the error for another value."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Never:
-        known = ", ".join(repr(member.value) for member in cls)
-        raise ValueError(f"{cls.__name__}: value must be one of {known}, got {shown(value)}")
 
 
 def warn_program(message: str, category: type[Warning]) -> None:

@@ -7,7 +7,6 @@ is used. The selection is final once a device has been used.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from interlock._core.accelerator import (
@@ -106,10 +105,5 @@ __all__ = [
 ]
 
 set_home(__name__, DeviceProperties, declare_uses, trace)
-if os.environ.get("INTERLOCK_DETECT_RACES"):
-    from interlock._races import start_from_environment
-
-    start_from_environment()
-    del start_from_environment
 remove_missing(globals())
 list_exports(globals())

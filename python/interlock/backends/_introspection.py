@@ -8,7 +8,8 @@ from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
 from interlock._lazy import set_home
-from interlock._quote import QuotingEnum, shown
+from interlock._quote import shown
+from interlock._quoting_enum import QuotingEnum
 from interlock.backends._register import Flag, warn_of_variables
 from interlock.backends._type_variables import Value_co
 from interlock.errors import FlagTypeError, FlagValueError

@@ -18,7 +18,7 @@ from os import PathLike
 from typing import NamedTuple
 
 from interlock._core import backends as _native
-from interlock._quote import QuotingEnum
+from interlock._quoting_enum import QuotingEnum
 
 __all__ = ["NAMES", "Library", "Source", "find", "load"]
 

@@ -43,6 +43,7 @@ pub(crate) struct StoredFunctions {
 static STORED: OnceBox<StoredFunctions> = OnceBox::new();
 
 /// Registers [`on_finalize`] with `atexit`.
+#[expect(clippy::disallowed_methods, reason = "no Rust frame of the module waits meanwhile")]
 pub(crate) fn register_atexit(
     py: Python<'_>,
     module: &Bound<'_, PyModule>,
@@ -51,6 +52,9 @@ pub(crate) fn register_atexit(
     // A program may finalize an interpreter and initialize another.
     EXITING.store(false, Ordering::SeqCst);
     IS_FINALIZING_THREAD.set(false);
+    // The first attachment by PyO3 asserts that there is an interpreter. While one ends, that is untrue, and raising an error,
+    // which attaches, would panic.
+    py.detach(|| Python::attach(|_| ()));
     (STORED.get_or_init(|| Box::new(stored)).open)(py);
     let handler = wrap_pyfunction!(on_finalize, module)?;
     py.import("atexit")?.call_method1("register", (handler,))?;

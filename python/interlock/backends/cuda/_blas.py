@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from interlock._core import backends as _native
-from interlock._quote import QuotingEnum
+from interlock._quoting_enum import QuotingEnum
 from interlock.errors import FlagValueError
 
 
