@@ -55,6 +55,7 @@ from interlock._core.backends import (
 )
 from interlock._core.state import TRACED as _TRACED
 from interlock._features import HAS_TENSORS, remove_missing
+from interlock._flag_modules import add_flags_of_all as _add_flags_of_all
 from interlock._lazy import import_lazily as _import_lazily
 from interlock.errors import AcceleratorError, OutOfMemoryError
 
@@ -604,7 +605,7 @@ _SUBMODULES = ["accelerator", "aio", "autograd", "backends", "dispatch", "integr
 _SUBMODULES += ["testing", "threads", "utils"]
 _SUBMODULES += ["fft", "linalg", "nn", "return_types"] if HAS_TENSORS else []
 _LAZY |= {name: name for name in _SUBMODULES}
-_import_lazily(globals(), _LAZY)
+_import_lazily(globals(), _LAZY, _add_flags_of_all)
 remove_missing(globals(), frozenset(_LAZY))
 
 # What variables of the environment ask for happens during the import.

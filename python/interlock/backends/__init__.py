@@ -23,6 +23,7 @@ from interlock._core.backends import (
     flags_frozen,
     on_change,
 )
+from interlock._flag_modules import add_flags as _add_flags
 from interlock._lazy import import_lazily as _import_lazily, set_home as _set_home
 from interlock._quote import shown, warn_program as _warn_program
 from interlock.backends._module import (
@@ -231,17 +232,6 @@ _LAZY = {name: name for name in __all__ if name not in globals()}
 _LAZY |= {"Description": "_describe", "Flags": "_flag_types", "describe": "_describe"}
 _LAZY |= dict.fromkeys(("Explanation", "Level", "Snapshot", "SnapshotEntry", "Write"), "_introspection")
 _LAZY |= dict.fromkeys(("explain", "reset", "restore", "snapshot", "writes"), "_introspection")
-
-
-def _add_flags(name: str, module: ModuleType) -> None:
-    """Add the flags to a module that is being imported; its own last lines would do so."""
-    for owner, flags_of in _native.CLASSES.items():
-        parent, _, attribute = owner.rpartition(".")
-        if parent == name:
-            vars(module).setdefault(attribute, flags_of())
-    module.__class__ = _native.CLASSES[name]
-
-
 _import_lazily(globals(), _LAZY, _add_flags)
 
 GenericModule = _native.BackendsModule

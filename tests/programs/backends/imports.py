@@ -79,6 +79,38 @@ def reads_that_interrupt_the_import(name):
     return [flag.rpartition(".")[2] in dir(namespace) for flag in flags if flag.count(".") == 1]
 
 
+def reads_that_interrupt_the_import_of_all():
+    """Read flags in turn, one at each line of the import of `backends`, and return how many lines there were."""
+    import sys
+
+    import interlock
+    from interlock._core import backends as native
+
+    flags = [row["name"] for row in native.table()]
+    lines = 0
+
+    def read_all(frame, event, argument):
+        nonlocal lines
+        if "interlock.backends" in sys.modules:
+            flag = flags[lines % len(flags)]
+            owner = interlock.backends
+            *path, attribute = flag.split(".")
+            for part in path:
+                owner = getattr(owner, part)
+            assert getattr(owner, attribute) == native.read(flag), flag
+            lines += 1
+        return read_all
+
+    sys.settrace(read_all)
+    backends = interlock.backends
+    sys.settrace(None)
+    assert backends is interlock.backends is sys.modules["interlock.backends"]
+    assert type(backends) is backends.GenericModule
+    assert type(backends.cudnn) is native.CLASSES["cudnn"]
+    assert backends.cudnn is sys.modules["interlock.backends.cudnn"]
+    return lines
+
+
 def use_that_interrupts_the_import():
     """Use a function at the first line of its import, and return the message."""
     import sys

@@ -1,0 +1,41 @@
+"""Modules of flags whose import is interrupted by code that reads them, such as a signal handler."""
+
+from __future__ import annotations
+
+from interlock._core import backends as _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+
+def add_flags(name: str, module: ModuleType) -> None:
+    """Add its flags to a module of `interlock.backends`; its own last lines would do so."""
+    for owner, flags_of in _native.CLASSES.items():
+        parent, _, attribute = owner.rpartition(".")
+        if parent == name:
+            vars(module).setdefault(attribute, flags_of())
+    module.__class__ = _native.CLASSES[name]
+
+
+class _Backends(_native.BackendsModule):
+    """`interlock.backends` until its own last line changes the class: its modules have flags and nothing else."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _native.CLASSES:
+            raise AttributeError(
+                f"interlock.backends.{name} is used by code that interrupts its import, such as a signal handler; "
+                "use interlock.backends once before"
+            )
+        from types import ModuleType
+
+        module = ModuleType(f"{self.__name__}.{name}")
+        add_flags(name, module)
+        return module
+
+
+def add_flags_of_all(name: str, module: ModuleType) -> None:
+    """Add all flags to `interlock.backends`, if it is the module that is being imported."""
+    if name == "backends":
+        module.__class__ = _Backends
