@@ -20,13 +20,13 @@ def add_flags(name: str, module: ModuleType) -> None:
 
 
 class _Backends(_native.BackendsModule):
-    """`interlock.backends` until its own last line changes the class: its modules have flags and nothing else."""
+    """`interlock.backends` until its last line changes the class: its modules have only flags."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in _native.CLASSES:
             raise AttributeError(
-                f"interlock.backends.{name} is used by code that interrupts its import, such as a signal handler; "
-                "use interlock.backends once before"
+                f"interlock.backends.{name} is used by code that interrupts its import, such as a signal "
+                "handler; use the name once before"
             )
         from types import ModuleType
 

@@ -80,7 +80,7 @@ def reads_that_interrupt_the_import(name):
 
 
 def reads_that_interrupt_the_import_of_all():
-    """Read flags in turn, one at each line of the import of `backends`, and return how many lines there were."""
+    """Read flags in turn, one at each line of the import of `backends`, and return the number of lines."""
     import sys
 
     import interlock
@@ -111,22 +111,22 @@ def reads_that_interrupt_the_import_of_all():
     return lines
 
 
-def use_that_interrupts_the_import():
-    """Use a function at the first line of its import, and return the message."""
+def use_that_interrupts_the_import(module):
+    """Use a function at the first line of the import of a module, and return the message."""
     import sys
 
-    from interlock import backends
+    import interlock
 
     messages = []
 
     def use(frame, event, argument):
-        if frame.f_globals.get("__name__") == "interlock.backends._introspection" and not messages:
+        if frame.f_globals.get("__name__") == module and not messages:
             try:
-                backends.explain("cudnn.enabled")
+                interlock.backends.explain("cudnn.enabled")
             except AttributeError as error:
                 messages.append(str(error))
 
     sys.settrace(use)
-    assert backends.explain("cudnn.enabled").value
+    assert interlock.backends.explain("cudnn.enabled").value
     sys.settrace(None)
     return messages

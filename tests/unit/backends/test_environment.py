@@ -120,12 +120,13 @@ def test_flags_can_be_read_by_code_that_interrupts_the_import(name: str) -> None
     assert all(eval_program("backends.imports.reads_that_interrupt_the_import", name))
 
 
-def test_all_flags_can_be_read_by_code_that_interrupts_the_import_of_backends() -> None:
+def test_all_flags_can_be_read_while_backends_is_imported() -> None:
     assert eval_program("backends.imports.reads_that_interrupt_the_import_of_all") > 100
 
 
-def test_function_that_interrupts_its_import_raises_with_the_reason() -> None:
-    assert eval_program("backends.imports.use_that_interrupts_the_import") == [
+@pytest.mark.parametrize("module", ["interlock.backends", "interlock.backends._introspection"])
+def test_function_that_interrupts_its_import_raises_with_the_reason(module: str) -> None:
+    assert eval_program("backends.imports.use_that_interrupts_the_import", module) == [
         "interlock.backends.explain is used by code that interrupts its import, such as a signal handler; "
         "use the name once before"
     ]
