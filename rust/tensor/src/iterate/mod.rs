@@ -3,6 +3,7 @@
 mod copy;
 mod elements;
 mod elementwise;
+mod joined_rows;
 mod launch;
 pub(crate) mod parallel;
 pub(crate) mod parts;

@@ -190,6 +190,16 @@ impl Plan {
     }
 }
 
+/// How an operand continues from one row to the next, which is along the dimension around the runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Continuation {
+    WithoutGap,
+    /// The next row consists of the same elements.
+    SameRow,
+    /// Each row is one element everywhere.
+    SameElement,
+}
+
 /// The size of a cache line in bytes.
 const LINE: usize = 64;
 
@@ -233,74 +243,79 @@ impl Plan {
         self.run.size <= SHORT && self.outer.last().is_some_and(|outer| outer.size >= 4 * SHORT)
     }
 
-    /// Calls `run` with runs that make up a range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that
-    /// uses the caches well: of several runs at once if they use the same cache lines, and of short runs the elements with
-    /// the same index are a run.
-    pub(super) fn for_each_run_in_blocks(&self, elements: Range<usize>, run: &mut dyn FnMut(&Runs)) {
-        /// More runs than elements share a line: the next lines of a page are used while its address is in the cache of the
-        /// memory management unit.
-        const RUNS: usize = 64;
-        let row_steps = self.outer.last().map_or([0; MAX_OPERANDS], |outer| outer.steps);
-        let mut run = |positions, steps, count, rows| run(&Runs { positions, steps, count, rows, row_steps });
-        if self.has_short_runs() {
-            return self.for_each_run_across(elements, &mut |at, steps, count| run(at, steps, count, 1));
-        }
-        let steps = self.run.steps;
-        if !self.crosses_lines() {
-            return self.for_each_run(elements, &mut |at, count| run(at, steps, count, 1));
-        }
-        // The first one of the runs that are at hand, the next one behind them, and their number.
-        let (mut first, mut next, mut rows) = (self.starts, self.starts, 0);
-        self.for_each_run(elements, &mut |at, count| {
-            if rows > 0 && (rows == RUNS || at != next || count < self.run.size) {
-                run(first, steps, self.run.size, rows);
-                rows = 0;
-            }
-            if count < self.run.size {
-                return run(at, steps, count, 1);
-            }
-            if rows == 0 {
-                first = at;
-            }
-            next = at;
-            next.iter_mut().zip(row_steps).for_each(|(position, step)| *position += step);
-            rows += 1;
-        });
-        if rows > 0 {
-            run(first, steps, self.run.size, rows);
-        }
+    /// Returns the number of elements of a run, and of runs along the dimension around them, if there is one.
+    pub(super) fn rows(&self) -> Option<(usize, usize)> {
+        self.outer.last().map(|outer| (self.run.size, outer.size))
     }
 
-    /// Visits the elements of short runs along the dimension around them: those with the same index in their runs are one
-    /// run.
-    fn for_each_run_across(
+    /// Returns how each operand continues from one run to the next; `None` if one does so in another way, or if the first
+    /// operand has a gap.
+    pub(super) fn continuations(&self) -> Option<[Continuation; MAX_OPERANDS]> {
+        let outer = self.outer.last()?;
+        let mut all = [Continuation::WithoutGap; MAX_OPERANDS];
+        for (continuation, (&step, row_step)) in all.iter_mut().zip(self.run.steps.iter().zip(outer.steps)) {
+            *continuation = match (step, row_step) {
+                _ if step.checked_mul(self.run.size) == Some(row_step) => Continuation::WithoutGap,
+                (_, 0) => Continuation::SameRow,
+                (0, _) => Continuation::SameElement,
+                _ => return None,
+            };
+        }
+        let ([first, ..], [step, ..]) = (all, self.run.steps);
+        (first == Continuation::WithoutGap && step > 0).then_some(all)
+    }
+
+    /// Calls `run` with runs that make up a range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that
+    /// uses the caches well: up to `most` runs at once if that is more than one, or several runs that use the same cache lines;
+    /// and of short runs the elements with the same index are a run.
+    pub(super) fn for_each_run_in_blocks(
         &self,
         elements: Range<usize>,
-        run: &mut dyn FnMut([usize; MAX_OPERANDS], [usize; MAX_OPERANDS], usize),
+        most: usize,
+        run: &mut dyn FnMut(&Runs),
     ) {
+        /// More runs than elements share a line: the next lines of a page are used while its address is in the cache of the
+        /// memory management unit.
+        const CROSSING: usize = 64;
         /// The number of short runs whose elements fit the L1 cache.
-        const RUNS: usize = 512;
-        let (size, steps) = (self.run.size, self.run.steps);
-        let Some(around) = self.outer.last() else {
-            return self.for_each_run(elements, &mut |at, count| run(at, steps, count));
+        const SHORT: usize = 512;
+        let is_across = most == 1 && self.has_short_runs();
+        let most = match most {
+            1 if is_across => SHORT,
+            1 if self.crosses_lines() => CROSSING,
+            _ => most,
         };
-        // The runs that are whole.
+        self.for_each_rows(elements, most, &mut |mut runs| {
+            if !is_across || runs.count < self.run.size {
+                return run(&runs);
+            }
+            (runs.steps, runs.count, runs.rows) = (runs.row_steps, runs.rows, 1);
+            for _ in 0..self.run.size {
+                run(&runs);
+                advance(&mut runs.positions, &self.run, 1);
+            }
+        });
+    }
+
+    /// Calls `run` with whole runs of a range of elements, up to `most` at once, and with the parts of runs at its ends.
+    fn for_each_rows(&self, elements: Range<usize>, most: usize, run: &mut dyn FnMut(Runs)) {
+        let (size, steps) = (self.run.size, self.run.steps);
+        let around = self.outer.last().copied().unwrap_or(ONE);
+        let mut run = |positions, count, rows| {
+            run(Runs { positions, steps, count, rows, row_steps: around.steps });
+        };
         let whole = elements.start.div_ceil(size)..elements.end / size;
-        if whole.is_empty() {
-            return self.for_each_run(elements, &mut |at, count| run(at, steps, count));
+        if most == 1 || whole.is_empty() {
+            return self.for_each_run(elements, &mut |at, count| run(at, count, 1));
         }
-        self.for_each_run(elements.start..whole.start * size, &mut |at, count| run(at, steps, count));
+        self.for_each_run(elements.start..whole.start * size, &mut |at, count| run(at, count, 1));
         let mut number = whole.start;
         while number < whole.end {
-            let count = (around.size - number % around.size).min(RUNS).min(whole.end - number);
-            let mut at = self.positions(number * size);
-            for _ in 0..size {
-                run(at, around.steps, count);
-                advance(&mut at, &self.run, 1);
-            }
-            number += count;
+            let rows = (around.size - number % around.size).min(most).min(whole.end - number);
+            run(self.positions(number * size), size, rows);
+            number += rows;
         }
-        self.for_each_run(whole.end * size..elements.end, &mut |at, count| run(at, steps, count));
+        self.for_each_run(whole.end * size..elements.end, &mut |at, count| run(at, count, 1));
     }
 }
 
@@ -378,7 +393,7 @@ mod tests {
         for plan in [transposed, short] {
             for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9, 3..6, 4..5] {
                 let mut visited = Vec::new();
-                plan.for_each_run_in_blocks(range.clone(), &mut |runs| {
+                plan.for_each_run_in_blocks(range.clone(), 1, &mut |runs| {
                     for row in 0..runs.rows {
                         let Runs { positions: [a, b, ..], steps: [step, other, ..], count, .. } =
                             runs.part(row, 0..runs.count);

@@ -4,6 +4,7 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use super::joined_rows::JoinedRows;
 use super::plan::{Plan, Runs};
 use crate::DType;
 use crate::loops::{Conversion, ElementLoop, MAX_OPERANDS, Run, conversion};
@@ -24,6 +25,12 @@ impl Block {
     pub(super) fn pointer(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
+
+    /// Returns how many elements of each operand of a loop fit a block.
+    pub(super) fn capacity(element_loop: &dyn ElementLoop) -> usize {
+        let largest = element_loop.dtypes().iter().map(|dtype| dtype.size()).max();
+        size_of::<Block>() / largest.unwrap_or(1)
+    }
 }
 
 /// The elements of operands, the first of which is written, for a loop.
@@ -31,7 +38,7 @@ impl Block {
 pub(super) struct Elements {
     pub(super) plan: Plan,
     /// The types in which the operands are stored.
-    stored: Vec<DType>,
+    pub(super) stored: Vec<DType>,
 }
 
 impl Elements {
@@ -58,22 +65,34 @@ impl Elements {
         bases.iter_mut().zip(spans).for_each(|(base, span)| *base = span.pointer);
         let mut access = Access::new(self, element_loop, &bases, self.plan.steps());
         let mut blocks = [Block::uninit(); MAX_OPERANDS];
-        self.plan.for_each_run_in_blocks(range, &mut |runs| {
+        let mut joined = JoinedRows::new(self, element_loop, &bases);
+        let most = joined.as_ref().map_or(1, |joined| joined.most);
+        self.plan.for_each_run_in_blocks(range, most, &mut |runs| {
             /// So many elements of each run that the cache lines of all fit the L1 cache.
             const PART: usize = 128;
             if runs.steps != access.given {
                 access = Access::new(self, element_loop, &bases, runs.steps);
             }
-            let located = |runs: &Runs, access: &Access| {
+            let pointers_to = |runs: &Runs| {
                 let mut pointers = bases;
                 for (pointer, position) in pointers.iter_mut().zip(runs.positions) {
                     *pointer = pointer.wrapping_add(position);
                 }
-                Run { pointers, steps: access.steps, count: runs.count }
+                pointers
+            };
+            let located = |runs: &Runs, access: &Access| Run {
+                pointers: pointers_to(runs),
+                steps: access.steps,
+                count: runs.count,
             };
             // SAFETY: guaranteed by the caller; elements that are used directly are aligned, because positions are multiples
             // of their size.
             unsafe {
+                if runs.rows > 1
+                    && let Some(joined) = &mut joined
+                {
+                    return joined.run(self, element_loop, (runs, pointers_to(runs)), &mut blocks);
+                }
                 if runs.rows > 1
                     && access.is_direct()
                     && element_loop.run_rows(&located(runs, &access), runs.rows, runs.row_steps)
@@ -100,7 +119,7 @@ impl Elements {
 ///
 /// # Safety
 /// As for [`run`](Elements::run).
-unsafe fn run_in_blocks(
+pub(super) unsafe fn run_in_blocks(
     element_loop: &dyn ElementLoop,
     run: &Run,
     access: &Access,
@@ -154,11 +173,11 @@ struct Copies {
 }
 
 /// How a loop uses the operands.
-struct Access {
+pub(super) struct Access {
     /// The distances between the elements of a run in the plan.
     given: [usize; MAX_OPERANDS],
     /// The distances that the loop gets. They have no gaps if the plan has one element.
-    steps: [usize; MAX_OPERANDS],
+    pub(super) steps: [usize; MAX_OPERANDS],
     /// The conversions of operands that are copied to blocks: those of another type, those that are not aligned, and those
     /// with steps that the loop does not accept. The loop uses the others where they are.
     copies: [Option<Copies>; MAX_OPERANDS],
@@ -169,13 +188,20 @@ struct Access {
 }
 
 impl Access {
+    /// Lets the loop use an operand in its block, to which the caller copies elements of the loop's type.
+    pub(super) fn set_in_block(&mut self, operand: usize, size: usize) {
+        if let (Some(copies), Some(step)) = (self.copies.get_mut(operand), self.steps.get_mut(operand)) {
+            (*copies, *step) = (None, size);
+        }
+    }
+
     /// Returns whether the loop uses all operands where they are.
-    fn is_direct(&self) -> bool {
+    pub(super) fn is_direct(&self) -> bool {
         self.copies.iter().all(Option::is_none)
     }
 
     /// Returns how a loop uses operands at these addresses, with these steps.
-    fn new(
+    pub(super) fn new(
         elements: &Elements,
         element_loop: &dyn ElementLoop,
         bases: &[*mut u8; MAX_OPERANDS],
@@ -202,8 +228,7 @@ impl Access {
                 *copy = Some(Copies { load: conversion(stored, dtype), store: conversion(dtype, stored) });
             }
         }
-        let largest = dtypes.iter().map(|dtype| dtype.size()).max().unwrap_or(1);
-        Access { given, steps, copies, block: size_of::<Block>() / largest, is_repeated }
+        Access { given, steps, copies, block: Block::capacity(element_loop), is_repeated }
     }
 }
 
