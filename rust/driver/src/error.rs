@@ -234,11 +234,26 @@ interlock_core::messages! { Error {
     Error::OutOfMemory(error) => "{error}";
 } }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Core(error) => Some(error),
-            _ => None,
+// No error has a source: a message contains the texts of the errors that caused it.
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as StdError;
+    use std::iter::successors;
+
+    use super::*;
+
+    #[test]
+    fn errors_print_each_cause_once() {
+        let flag = || CoreError::UnknownFlag { name: "verbose".to_owned(), suggestion: None };
+        let default = CoreError::FlagDefault { name: "mylib.x".to_owned(), error: Box::new(flag()) };
+        let requirement = CoreError::KernelRequirement { error: Box::new(flag()) };
+        let variable = Error::Variable { variable: "X", error: Box::new(Error::Core(flag())) };
+        for error in [Error::Core(default), Error::Core(requirement), Error::Core(flag()), variable] {
+            let chain = successors(Some(&error as &dyn StdError), |&error| error.source());
+            let printed = chain.map(ToString::to_string).collect::<String>();
+            assert_eq!(printed.matches("there is no flag verbose").count(), 1, "{printed}");
         }
     }
 }

@@ -54,7 +54,7 @@ pub struct SegmentState {
 /// interlock_accelerator::use_named("host")?;
 /// let _buffer = DeviceBuffer::new(None, 4000)?;
 /// for block in snapshot(None)?.segments.iter().flat_map(|segment| &segment.blocks) {
-///     println!("{} bytes, {} of them requested: {}", block.size, block.requested_size, block.usage.name());
+///     println!("{} bytes, {} of them requested: {}", block.size, block.requested_size, block.usage);
 /// }
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```

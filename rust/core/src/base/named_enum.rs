@@ -1,6 +1,7 @@
 //! Enums whose variants have names.
 
-/// Declares an enum, a list of its variants, and their names: one row for each variant.
+/// Declares an enum, a list of its variants, and their names, which `Display` writes and `FromStr` parses: one row for
+/// each variant.
 ///
 /// ```
 /// interlock_core::named_enum! {
@@ -14,8 +15,10 @@
 ///     }
 /// }
 ///
-/// assert_eq!(Side::from_name("right"), Some(Side::Right));
-/// assert_eq!(Side::ALL.map(Side::name), ["left", "right"]);
+/// assert_eq!("right".parse(), Ok(Side::Right));
+/// assert_eq!(Side::ALL.map(|side| side.to_string()), ["left", "right"]);
+/// let error = "top".parse::<Side>().unwrap_err();
+/// assert_eq!(error.to_string(), "Side must be 'left' or 'right', got \"top\"");
 /// ```
 #[macro_export]
 macro_rules! named_enum {
@@ -37,10 +40,24 @@ macro_rules! named_enum {
                     $($enum::$variant => $name,)+
                 }
             }
+        }
 
-            /// Returns the variant with this name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|variant| variant.name() == name)
+        impl ::std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl ::std::str::FromStr for $enum {
+            type Err = $crate::Error;
+
+            fn from_str(name: &str) -> $crate::Result<Self> {
+                let found = Self::ALL.into_iter().find(|variant| variant.name() == name);
+                found.ok_or_else(|| $crate::Error::UnknownName {
+                    of: stringify!($enum),
+                    given: name.to_owned(),
+                    allowed: $crate::base::quote::one_of(&Self::ALL.map(Self::name)),
+                })
             }
         }
     };

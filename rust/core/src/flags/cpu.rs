@@ -18,7 +18,7 @@ named_enum! {
     ///     CpuCapability::Avx2 | CpuCapability::Sve256 => 32,
     ///     _ => 16,
     /// };
-    /// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get().name());
+    /// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get());
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]

@@ -121,7 +121,7 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {} ({}", self.name, self.effective.shown(), self.level.name())?;
+        write!(f, "{} = {} ({}", self.name, self.effective.shown(), self.level)?;
         if let Some(set_by) = &self.set_by {
             write!(f, ", set by {set_by}")?;
         }

@@ -100,7 +100,7 @@ named_enum! {
 /// use interlock_core::libraries::MKL;
 ///
 /// match MKL.find()? {
-///     Some(found) => println!("{} ({})", found.path.display(), found.source.name()),
+///     Some(found) => println!("{} ({})", found.path.display(), found.source),
 ///     None => println!("{} is not installed", MKL.title()),
 /// }
 /// # Ok::<(), interlock_core::Error>(())

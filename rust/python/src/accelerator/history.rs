@@ -137,7 +137,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     let word = key(entry, "action")?;
     let word: String =
         word.extract().map_err(|_| malformed(entry.py(), "an action of type", &type_name(&word)))?;
-    let action = TraceAction::from_name(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
+    let action: TraceAction = word.parse().map_err(|_| malformed(entry.py(), "an action", &word))?;
     let address = match action {
         TraceAction::OutOfMemory | TraceAction::Snapshot => 0,
         _ => number(entry, "addr")?,

@@ -170,8 +170,8 @@ impl VerboseScope {
     fn new(name: &Bound<'_, PyAny>, level: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = level.py();
         let name = &*extract_str(name, "VerboseScope: name")?;
-        let Some(library) = VerboseLibrary::from_name(name) else {
-            let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
+        let Ok(library) = name.parse::<VerboseLibrary>() else {
+            let names = VerboseLibrary::ALL.map(VerboseLibrary::name);
             let error = accelerator::Error::argument("VerboseScope: name", quoted(name), names.join(" or "));
             return Err(exception(py, &error));
         };
