@@ -289,7 +289,7 @@ impl Inner {
         self.quota.total = total;
         if number > self.config_number {
             self.config_number = number;
-            self.heap.policy = SizePolicy::of(config);
+            self.heap.policy = SizePolicy::of(config, total);
             self.heap.stats.max_split_size = self.heap.policy.reported_max_split_size();
             self.quota.configure(config);
         }
