@@ -18,6 +18,7 @@ pub mod libraries;
 #[cfg(test)]
 mod loom_tests;
 pub mod modes;
+mod named_enum;
 mod num_threads;
 mod process_defaults;
 pub mod thread;

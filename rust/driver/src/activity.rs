@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use interlock_core::base::fork::rank;
-use interlock_core::base::named_enum;
 use interlock_core::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
+use interlock_core::named_enum;
 
 use crate::{DeviceIndex, StreamHandle};
 

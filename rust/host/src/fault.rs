@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use interlock_core::base::named_enum;
+use interlock_core::named_enum;
 use interlock_driver::{DeviceIndex, Error, Result};
 
 /// A fault of the devices of a host driver: which operations it matches, which of the matches it affects, and how. Its

@@ -1,6 +1,6 @@
 //! The segments and blocks of a snapshot.
 
-use interlock_core::base::named_enum;
+use interlock_core::named_enum;
 use interlock_driver::DeviceIndex;
 
 use crate::PoolId;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use interlock_core::base::fork::rank;
-use interlock_core::base::named_enum;
 use interlock_core::base::sync::ForkLock;
+use interlock_core::named_enum;
 use interlock_driver::{DeviceIndex, Stack, StackUser};
 
 use crate::PoolId;

@@ -1,6 +1,6 @@
 //! The vector instructions of this CPU, in the levels for which PyTorch compiles its kernels.
 
-use crate::base::named_enum;
+use crate::named_enum;
 use once_cell::race::OnceBox;
 
 use crate::base::env;

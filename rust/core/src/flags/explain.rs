@@ -1,6 +1,6 @@
 //! Explanations of flag values: the level and the location that set them.
 
-use crate::base::named_enum;
+use crate::named_enum;
 use std::fmt;
 
 use super::flag_spec::{Backing, FlagSpec};

@@ -3,8 +3,8 @@
 use super::precision::{self, Node, Precision};
 use super::write::{SlotWrite, commit};
 use super::{InputValue, SourceLocation};
-use crate::base::named_enum;
 use crate::base::quote::one_of;
+use crate::named_enum;
 use crate::{Error, Result};
 
 named_enum! {

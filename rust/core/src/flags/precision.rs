@@ -8,9 +8,9 @@ use super::scope::FlagScope;
 use super::write::{SlotWrite, Writes, commit};
 use super::{Level, SourceLocation};
 use crate::base::invariant::UnwrapOrAssert;
-use crate::base::named_enum;
 use crate::base::quote::one_of;
 use crate::base::sync::RelaxedU64;
+use crate::named_enum;
 use crate::thread::{self, FlagSlots, Masked, NodeMask, Slot};
 use crate::{Error, Result};
 

@@ -18,7 +18,7 @@ mod user_path;
 mod verbose;
 mod version;
 
-use crate::base::named_enum;
+use crate::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 

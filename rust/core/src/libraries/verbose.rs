@@ -10,8 +10,8 @@ use super::{Library, MKL, ONEDNN};
 use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::invariant::UnwrapOrAssert;
-use crate::base::named_enum;
 use crate::base::sync::{ForkLock, RelaxedU64};
+use crate::named_enum;
 use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 

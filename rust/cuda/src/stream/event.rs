@@ -115,7 +115,7 @@ impl EventTable {
         let [start, end] = [self.find(start, OPERATION)?, self.find(end, OPERATION)?];
         let misused = |reason: &str| Error::device(start.device.device_id(), OPERATION, reason);
         if !(start.options.timing && end.options.timing) {
-            return Err(misused("both events must be created with enable_timing=True"));
+            return Err(misused("both events must be created with EventOptions::timing"));
         }
         let op = start.device.begin(OPERATION)?;
         for event in [&start, &end] {

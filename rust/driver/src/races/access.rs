@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use interlock_core::base::named_enum;
+use interlock_core::named_enum;
 
 use super::clock::{Actor, VectorClock};
 use crate::{Stack, StreamHandle};

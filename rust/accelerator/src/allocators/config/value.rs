@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use interlock_core::base::named_enum;
+use interlock_core::named_enum;
 
 use super::RoundupDivisions;
 

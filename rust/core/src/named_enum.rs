@@ -62,5 +62,3 @@ macro_rules! named_enum {
         }
     };
 }
-
-pub use named_enum;
