@@ -1,7 +1,7 @@
 //! Enums whose variants have names.
 
 /// Declares an enum, a list of its variants, and their names, which `Display` writes and `FromStr` parses: one row for
-/// each variant.
+/// each variant. A later release may add variants.
 ///
 /// ```
 /// interlock_core::named_enum! {
@@ -26,6 +26,7 @@ macro_rules! named_enum {
         $($(#[$doc:meta])* $variant:ident $(= $number:expr)? => $name:literal,)+
     }) => {
         $(#[$meta])*
+        #[non_exhaustive]
         pub enum $enum {
             $($(#[$doc])* $variant $(= $number)?,)+
         }

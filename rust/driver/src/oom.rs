@@ -38,6 +38,7 @@ pub struct OutOfMemory {
 /// }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AllocatorState {
     /// The size of a block for the request.
     pub rounded: usize,

@@ -133,6 +133,7 @@ pub struct Chance {
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PendingFault {
     /// The fault.
     pub fault: Fault,

@@ -53,6 +53,7 @@ struct Bound {
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LiveObjects {
     /// Streams other than default ones, including destroyed streams with unfinished work.
     pub streams: usize,

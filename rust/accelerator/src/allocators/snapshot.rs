@@ -19,6 +19,7 @@ use interlock_driver::Stack;
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SegmentState {
     /// The index of its device.
     pub device: DeviceIndex,
@@ -59,6 +60,7 @@ pub struct SegmentState {
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockState {
     /// The address of its first byte.
     pub address: u64,

@@ -40,6 +40,7 @@ impl FlagId {
 /// assert_ne!(Level::Process, Level::Scope);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Level {
     /// The default.
     Default,

@@ -47,6 +47,7 @@ impl<K> Default for Measured<K> {
 /// assert_eq!(tuned.to_string(), "tried 2 of 3, kept im2col, cached");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tuned {
     /// The fastest candidate.
     pub kept: &'static str,

@@ -133,6 +133,7 @@ impl Sums {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Accumulation {
     /// Of float16 numbers.
     Float16 {

@@ -21,7 +21,6 @@ named_enum! {
     /// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get());
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    #[non_exhaustive]
     pub enum CpuCapability {
         /// The baseline of the architecture.
         Default => "DEFAULT",

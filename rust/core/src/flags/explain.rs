@@ -62,6 +62,7 @@ impl Level {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetBy {
     /// A line of a program, if writes are traced (`INTERLOCK_DEBUG=1`).
     Line(SourceLocation),
@@ -92,6 +93,7 @@ impl fmt::Display for SetBy {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The name of a flag, or of an entry of a snapshot such as `state.grad`.
     pub name: &'static str,

@@ -106,6 +106,7 @@ named_enum! {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// The file.
     pub path: PathBuf,
@@ -125,6 +126,7 @@ pub struct Found {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// The file that is loaded or would be tried first.
     pub found: Option<Found>,

@@ -18,6 +18,7 @@ use crate::thread::{self, Masked, PresentContext, Scope};
 /// context.exit();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ModeKind {
     /// `no_grad`: gradients are not recorded. Accepts no argument.
     NoGrad,

@@ -101,7 +101,7 @@ fn load_library(name: &Bound<'_, PyAny>, path: &Bound<'_, PyAny>) -> PyResult<De
 }
 
 fn describe(library: &Library) -> interlock::Result<Description> {
-    let Status { found, is_loaded, version } = library.status()?;
+    let Status { found, is_loaded, version, .. } = library.status()?;
     let (path, source) = found.map(|found| (found.path.into_os_string(), found.source.name())).unzip();
     Ok((library.name(), library.title(), path, source, is_loaded, version.map(|version| version.text)))
 }
@@ -110,7 +110,7 @@ fn describe(library: &Library) -> interlock::Result<Description> {
 #[pyfunction]
 fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
     let runtimes = detach_with_env(py, libraries::openmp_runtimes).into_iter();
-    runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
+    runtimes.map(|OpenMpRuntime { name, path, threads, .. }| (name, path.into_os_string(), threads)).collect()
 }
 
 /// Extracts a library by its name as the argument `what`, after updating the search paths of Python's packages.
