@@ -47,7 +47,6 @@ impl<K> Default for Measured<K> {
 /// assert_eq!(tuned.to_string(), "tried 2 of 3, kept im2col, cached");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Tuned {
     /// The fastest candidate.
     pub kept: &'static str,

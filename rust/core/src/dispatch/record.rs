@@ -131,7 +131,6 @@ pub enum Outcome {
 /// assert_eq!(refused.to_string(), "fast: needs float16");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Considered {
     /// The name of the kernel.
     pub kernel: &'static str,

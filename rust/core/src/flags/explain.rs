@@ -57,7 +57,7 @@ impl Level {
 /// match find("cudnn.benchmark")?.explain().set_by {
 ///     Some(SetBy::Line(line)) => println!("set at {line}"),
 ///     Some(SetBy::Variable(name)) => println!("set by the environment variable {name}"),
-///     None => println!("not set, or writes are not traced"),
+///     _ => println!("not set, or writes are not traced"),
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
