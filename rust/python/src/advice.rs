@@ -2,7 +2,7 @@
 
 /// Phrases of the messages of the crates below, and those of Python. `tests/packaging/test_advice.py` finds each of them in
 /// the crates.
-const ADVICE: [(&str, &str); 28] = [
+const ADVICE: [(&str, &str); 31] = [
     ("accelerator::use_named", "accelerator.use"),
     ("Call use_driver()", "Call use()"),
     ("accelerator::use_driver", "accelerator.use"),
@@ -16,6 +16,9 @@ const ADVICE: [(&str, &str); 28] = [
     ("call memory::copy with `awaited` false", "pass non_blocking=True"),
     ("DeviceBuffer::pointer", "memoryview"),
     ("std::process::Command", "the method spawn or forkserver"),
+    ("EventOptions::timing and interprocess", "enable_timing and interprocess"),
+    ("false for one of them", "False for one of them"),
+    ("true and true", "True and True"),
     ("EventOptions::timing", "enable_timing=True"),
     (
         "create a HostDriver with this FaultInjector in HostOptions::faults",

@@ -97,8 +97,12 @@ impl EventTable {
 
     pub(crate) fn create(&self, device: &Arc<CudaDevice>, options: EventOptions) -> Result<EventHandle> {
         if options.timing && options.interprocess {
-            let allowed = format!("False for one of them on {}", device.device_id());
-            return Err(Error::argument("Event: enable_timing and interprocess", "True and True", allowed));
+            let allowed = format!("false for one of them on {}", device.device_id());
+            return Err(Error::argument(
+                "Event: EventOptions::timing and interprocess",
+                "true and true",
+                allowed,
+            ));
         }
         let op = device.begin("Event")?;
         // SAFETY: the pointer is valid.
