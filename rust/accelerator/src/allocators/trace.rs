@@ -53,7 +53,7 @@ named_enum! {
     /// };
     ///
     /// interlock_accelerator::use_named("host")?;
-    /// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false, pinned: false }, None)?;
+    /// let _history = HistoryRecorder::record(HistoryConfig::default(), None)?;
     /// drop(DeviceBuffer::new(None, 512)?);
     /// empty_cache()?;
     /// let entries = &snapshot(None)?.traces[0];
@@ -81,7 +81,7 @@ named_enum! {
 /// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), stacks: false, pinned: false }, None)?;
+/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), ..HistoryConfig::default() }, None)?;
 /// drop(DeviceBuffer::new(None, 512)?);
 /// for entry in &snapshot(None)?.traces[0] {
 ///     println!("{} {:#x}: {} bytes", entry.action, entry.address, entry.size);
@@ -131,12 +131,12 @@ fn now() -> u64 {
 /// use interlock_accelerator::memory::{HistoryConfig, HistoryRecorder, stacks_are_recorded};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true, pinned: false };
+/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true, ..HistoryConfig::default() };
 /// let _history = HistoryRecorder::record(options, None)?;
 /// assert!(stacks_are_recorded());
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryConfig {
     /// The largest number of entries for each device; older entries are dropped. `None` for no limit.
     pub max_entries: Option<usize>,
