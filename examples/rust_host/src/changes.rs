@@ -35,7 +35,7 @@ fn follow() -> interlock::Result<FlagHook> {
     let hook = backends::on_change_of(spec, move |change| match change {
         FlagChange::Write { new, level, .. } if *level != Level::Scope => set(*new),
         // A scope holds for one thread, and the setting for all: it has no effect here.
-        FlagChange::Write { .. } | FlagChange::Enter { .. } | FlagChange::Exit { .. } => {}
+        _ => {}
     });
     set(spec.read());
     Ok(hook)

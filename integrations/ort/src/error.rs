@@ -50,16 +50,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Ort(error) => Some(error),
-            Error::Flags(error) => Some(error),
-            Error::Accelerator(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+// No error has a source: a message contains the texts of the errors that caused it.
+impl std::error::Error for Error {}
 
 impl<R> From<ort::Error<R>> for Error
 where

@@ -47,9 +47,7 @@ fn requested(text: &str) -> Result<ThreadState, String> {
     let requested: Requested = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut state = ThreadState::capture();
     for (name, on) in requested.modes {
-        let mode = Mode::from_name(&name).ok_or_else(|| {
-            format!("there is no mode {name:?}: the modes are {}", Mode::ALL.map(Mode::name).join(", "))
-        })?;
+        let mode: Mode = name.parse().map_err(|error: interlock::Error| error.to_string())?;
         state = state.with_mode(mode, on);
     }
     let values = requested.flags.iter().map(|(name, value)| {
@@ -93,7 +91,7 @@ mod tests {
     #[test]
     fn requested_names_what_it_refuses() {
         let reason = |text| requested(text).unwrap_err();
-        assert!(reason(r#"{"modes": {"gradient": true}}"#).starts_with(r#"there is no mode "gradient""#));
+        assert!(reason(r#"{"modes": {"gradient": true}}"#).ends_with(r#", got "gradient""#));
         assert!(reason(r#"{"flags": {"cudnn.benchmarks": true}}"#).contains("cudnn.benchmark"));
         assert!(reason(r#"{"flags": {"cudnn.benchmark": 2}}"#).contains("cudnn.benchmark"));
         assert!(reason(r#"{"flags": {"cudnn.benchmark": null}}"#).contains("got null"));

@@ -206,7 +206,7 @@ fn refused_states_are_named_and_change_nothing() {
     let server = Server::start(&[]);
     let mut connection = Connection::open(server.address());
     for (header, reason) in [
-        (r#"{"modes": {"gradient": true}}"#, "interlock-state: there is no mode \"gradient\""),
+        (r#"{"modes": {"gradient": true}}"#, "interlock-state: Mode must be 'grad', "),
         (r#"{"flags": {"cudnn.benchmark": 2}}"#, "backends.cudnn.benchmark"),
         (r#"{"modes": {"grad": false}, "flags": {"cudnn.benchmark_limit": -1}}"#, "cudnn.benchmark_limit"),
         ("{", "interlock-state: EOF"),

@@ -1043,6 +1043,14 @@ typedef struct InterlockApi {
      * Interpreter: not needed. Never blocks.
      */
     void (*registration_free)(InterlockRegistration *registration);
+
+    /**
+     * Describes the flag that has an id, such as the flag of a change, with its name; also a flag that was
+     * unregistered.
+     *
+     * Interpreter: not needed. Never blocks.
+     */
+    int32_t (*flag_by_id)(uint32_t flag, InterlockFlag *found, InterlockError *error);
 } InterlockApi;
 
 /*

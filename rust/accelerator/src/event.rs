@@ -188,7 +188,7 @@ impl Event {
             allowed: allowed.to_owned(),
         };
         if !(self.options.timing && end.options.timing) {
-            return Err(refused("an event without timing", "created with enable_timing=True"));
+            return Err(refused("an event without timing", "created with EventOptions::timing"));
         }
         let (Some(start), Some(stop)) = (self.handle.get(), end.handle.get()) else {
             return Err(refused("an event that was never recorded", "recorded"));

@@ -103,8 +103,7 @@ impl Graph {
         }
         let stream = current::current_stream(None)?;
         if stream.kind() == StreamKind::Default {
-            let reason =
-                "a default stream cannot be captured; make another stream current: with Stream(), graph:";
+            let reason = "a default stream cannot be captured; make another stream current with accelerator::set_stream";
             return Err(misused(OPERATION, reason));
         }
         let handle = stream.handle()?;
@@ -197,7 +196,7 @@ impl Graph {
         if !self.keep {
             return Err(misused(
                 OPERATION,
-                "capture_end instantiates the graph unless it was created with keep_graph=True",
+                "capture_end instantiates the graph unless it was created with Graph::new(true)",
             ));
         }
         let Phase::Recorded { graph: Some(graph), exec } = &mut state.phase else {
@@ -289,7 +288,7 @@ impl Graph {
             (None, Phase::Recorded { graph: Some(graph), .. }) => driver.describe_graph(*graph)?,
             (None, Phase::Recorded { .. }) => {
                 let reason = "the graph was destroyed when it was instantiated; call enable_debug_mode() before the \
-                              capture, or make it with keep_graph=True";
+                              capture, or make it with Graph::new(true)";
                 return Err(misused(OPERATION, reason));
             }
             _ => return Err(misused(OPERATION, "nothing has been captured")),

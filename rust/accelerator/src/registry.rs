@@ -287,7 +287,7 @@ pub(crate) fn accelerator_for(
             let kind = device.kind().name();
             let reason = if builtin::find(kind).is_some() {
                 format!(
-                    "no driver is selected. Call accelerator.use({kind:?}) first, or set {}={kind}",
+                    "no driver is selected. Call accelerator::use_named({kind:?}) first, or set {}={kind}",
                     env::ACCELERATOR
                 )
             } else {
@@ -332,7 +332,7 @@ fn available_driver(operation: &'static str) -> Result<Arc<dyn Driver>> {
     match unavailable_reason_of(&*driver) {
         None => Ok(driver),
         Some(reason) if driver.device_type() == DeviceType::Cuda && builtin::find("host").is_some() => {
-            Err(refused(format!("{reason}. To run without a GPU: accelerator.use(\"host\")")))
+            Err(refused(format!("{reason}. To run without a GPU: accelerator::use_named(\"host\")")))
         }
         Some(reason) => Err(refused(reason)),
     }
@@ -374,7 +374,7 @@ pub fn use_named(name: &str) -> Result<()> {
     }
     let driver = match name {
         "none" => {
-            let reason = "the program selected no driver: accelerator.use(\"none\")".to_owned();
+            let reason = "the program selected no driver: accelerator::use_named(\"none\")".to_owned();
             return select(DriverSelection::Disabled(reason), "none");
         }
         _ => registered_as(name),

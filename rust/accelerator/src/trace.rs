@@ -57,6 +57,7 @@ fn with_driver(function: fn(Option<&dyn DriverRuntime>)) {
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RecordedTrace {
     /// When it started.
     pub start: Instant,

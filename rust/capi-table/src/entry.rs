@@ -81,11 +81,12 @@ fn core_code(error: &interlock::Error) -> i32 {
         Error::UnknownDeviceType { .. } | Error::DeviceIndex { .. } | Error::DeviceName { .. } => {
             INTERLOCK_ERROR_DEVICE
         }
-        Error::KernelName { .. } | Error::KernelDescriptor { .. } | Error::CarriedName { .. } => {
-            INTERLOCK_ERROR_ARGUMENT
-        }
+        Error::KernelName { .. }
+        | Error::KernelDescriptor { .. }
+        | Error::CarriedName { .. }
+        | Error::UnknownName { .. } => INTERLOCK_ERROR_ARGUMENT,
         Error::KernelRequirement { error } => core_code(error),
-        Error::ContextNotAtHand { .. } => INTERLOCK_ERROR_UNSUPPORTED,
+        Error::ContextNotAtHand { .. } | Error::ThreadEnded { .. } => INTERLOCK_ERROR_UNSUPPORTED,
         _ => INTERLOCK_ERROR_OTHER,
     }
 }

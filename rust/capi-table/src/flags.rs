@@ -36,6 +36,21 @@ pub(crate) unsafe extern "C" fn find(
     }
 }
 
+pub(crate) unsafe extern "C" fn by_id(
+    flag: u32,
+    found: *mut InterlockFlag,
+    error: *mut InterlockError,
+) -> i32 {
+    // SAFETY: the contract of the table.
+    unsafe {
+        run(error, || {
+            let spec =
+                find_to_read(flag).ok_or_else(|| unknown(flag).within(format_args!("flag_by_id: ")))?;
+            write_sized("flag_by_id: found", found, &describe(spec))
+        })
+    }
+}
+
 /// Returns the id of a flag in the table. It is never 0, so that a handle of zeros is no flag.
 pub(crate) fn id_of(spec: &'static FlagSpec) -> u32 {
     binding::id_of(spec) + 1

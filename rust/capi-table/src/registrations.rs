@@ -155,16 +155,17 @@ fn show(change: &FlagChange, receive: impl FnOnce(*const InterlockFlagChange)) {
             (shown.values, shown.values_count) = (values.as_ptr(), values.len());
         }
         FlagChange::Exit { layer } => (shown.kind, shown.layer) = (INTERLOCK_CHANGE_EXIT, *layer),
+        _ => return,
     }
     receive(&raw const shown);
 }
 
 fn level_of(level: Level) -> u32 {
     match level {
-        Level::Default => INTERLOCK_LEVEL_DEFAULT,
         Level::Environment => INTERLOCK_LEVEL_ENVIRONMENT,
         Level::Process => INTERLOCK_LEVEL_PROCESS,
         Level::Scope => INTERLOCK_LEVEL_SCOPE,
+        _ => INTERLOCK_LEVEL_DEFAULT,
     }
 }
 

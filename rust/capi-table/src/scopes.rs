@@ -3,7 +3,7 @@
 use interlock::backends::{FlagScope, SourceLocation};
 use interlock::state::ScopeGuard;
 use interlock_core::binding::flags::{FlagScopeBuilder, Purpose};
-use interlock_core::binding::thread::{self as binding, RawGuard};
+use interlock_core::binding::thread::RawGuard;
 use interlock_sys::*;
 
 use crate::arguments::{Handle, write};
@@ -34,15 +34,6 @@ pub(crate) unsafe fn store_guard(
     }
     // SAFETY: guaranteed by the caller.
     unsafe { write("guard", out, InterlockGuard { layer, owner: made_on }) }
-}
-
-/// Returns an error if this thread can no longer write modes, devices and streams of its own.
-pub(crate) fn check_thread(entry: &str) -> Result<()> {
-    if binding::is_ended() {
-        Err(Failure::ended(&format!("{entry}: nothing can be written")))
-    } else {
-        Ok(())
-    }
 }
 
 pub(crate) unsafe extern "C" fn new(

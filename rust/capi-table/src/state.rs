@@ -5,7 +5,7 @@ use interlock_sys::*;
 
 use crate::arguments::Handle;
 use crate::entry::{run, run_infallible};
-use crate::scopes::{check_thread, store_guard};
+use crate::scopes::store_guard;
 
 // SAFETY: `capture` alone makes these handles.
 unsafe impl Handle for InterlockState {
@@ -37,13 +37,7 @@ pub(crate) unsafe extern "C" fn enter(
 
 pub(crate) unsafe extern "C" fn install(state: *const InterlockState, error: *mut InterlockError) -> i32 {
     // SAFETY: the contract of the table.
-    unsafe {
-        run(error, || {
-            let state = Handle::target("state_install: state", state)?;
-            check_thread("state_install")?;
-            Ok(state.install()?)
-        })
-    }
+    unsafe { run(error, || Ok(Handle::target("state_install: state", state)?.install()?)) }
 }
 
 pub(crate) unsafe extern "C" fn sync() {

@@ -63,6 +63,7 @@ static TABLE: Table = Table(InterlockApi {
     modes_on_change: registrations::modes_on_change,
     carried_register: registrations::register_carried,
     registration_free: registrations::free,
+    flag_by_id: flags::by_id,
 });
 
 /// Returns the table of this process, which is never freed.

@@ -55,6 +55,7 @@ fn null_pointers_are_refused() {
                 "flag_register: flag",
                 Box::new(|error| (api.flag_register)(null(), null_mut(), null_mut(), error)),
             ),
+            ("flag_by_id: found", Box::new(|error| (api.flag_by_id)(1, null_mut(), error))),
             ("flag_read: value", Box::new(|error| (api.flag_read)(1, null_mut(), error))),
             ("flag_read_effective: value", Box::new(|error| (api.flag_read_effective)(1, null_mut(), error))),
             ("flags_write: writes", Box::new(|error| (api.flags_write)(null(), 1, error))),
@@ -226,7 +227,7 @@ fn writes_fail_on_a_thread_whose_variables_are_destroyed() {
         failures[0].1,
         "modes_enter: scopes cannot be entered on a thread whose thread-local variables are destroyed"
     );
-    assert!(failures[3].1.starts_with("modes_write: nothing can be written"), "{}", failures[3].1);
+    assert!(failures[3].1.starts_with("cannot set grad: "), "{}", failures[3].1);
 }
 
 #[test]
@@ -273,13 +274,14 @@ fn ids_of_no_flag_are_refused_and_0_is_one_of_them() {
             reserved: 0,
             value: InterlockValue { kind: INTERLOCK_VALUE_BOOL, ..value },
         };
-        let mut scope = null_mut();
+        let (mut scope, mut found) = (null_mut(), flag());
         let failures = [
             ("flag_read: ", failure(|error| unsafe { (api.flag_read)(id, &raw mut value, error) })),
             (
                 "flag_read_effective: ",
                 failure(|error| unsafe { (api.flag_read_effective)(id, &raw mut value, error) }),
             ),
+            ("flag_by_id: ", failure(|error| unsafe { (api.flag_by_id)(id, &raw mut found, error) })),
             (
                 "flags_write: writes[0].",
                 failure(|error| unsafe { (api.flags_write)(&raw const write, 1, error) }),
@@ -289,6 +291,7 @@ fn ids_of_no_flag_are_refused_and_0_is_one_of_them() {
                 failure(|error| unsafe { (api.scope_new)(&raw const write, 1, &raw mut scope, error) }),
             ),
         ];
+        assert_eq!(found.id, 0, "a call that fails sets no result");
         for (place, (code, text)) in failures {
             let expected = "flag must be an id that flag_find or flag_register has set in this process";
             assert_eq!(text, format!("{place}{expected}, got {id}"));

@@ -1,7 +1,6 @@
 //! Functions that extensions register through `interlock-capi`.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use interlock::backends::flags::CUDNN_BENCHMARK;
@@ -57,12 +56,9 @@ fn every_flag_is_reported_under_its_id() {
         }
     })
     .unwrap();
-    let names: HashMap<FlagId, &str> = interlock::backends::flag_specs()
-        .map(|spec| (find::<Value>(spec.name()).unwrap().id(), spec.name()))
-        .collect();
     for spec in interlock::backends::flag_specs().filter(|spec| !spec.is_read_only()) {
         find::<Value>(spec.name()).unwrap().unset().unwrap();
-        let reported: Vec<&str> = taken(&noted).iter().map(|flag| names[flag]).collect();
+        let reported: Vec<&str> = taken(&noted).into_iter().map(FlagId::name).collect();
         // An alias is reported as its nodes.
         let are_nodes = reported.iter().all(|name| name.ends_with("fp32_precision"));
         assert!(reported == [spec.name()] || !reported.is_empty() && are_nodes, "{spec:?}: {reported:?}");

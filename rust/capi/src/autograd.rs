@@ -23,6 +23,7 @@ use crate::{Registration, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Mode {
     /// Operations record the autograd graph.
     Grad = INTERLOCK_MODE_GRAD,

@@ -27,7 +27,7 @@ pub use change::{FlagChange, FlagId, Level, on_change};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Value {
+pub enum Value<'a> {
     /// None. Nodes of the precision tree refuse it: the text `none` empties a node, and an empty node reads as that
     /// text.
     None,
@@ -38,14 +38,14 @@ pub enum Value {
     /// A float.
     Float(f64),
     /// Text, or one of several names.
-    Text(&'static str),
+    Text(&'a str),
     /// Two bools.
     Pair(bool, bool),
     /// A list of names.
-    Names(Vec<&'static str>),
+    Names(Vec<&'a str>),
 }
 
-impl Value {
+impl Value<'static> {
     /// # Safety
     /// interlock has set the value.
     unsafe fn from_raw(raw: &InterlockValue) -> Self {
@@ -68,7 +68,8 @@ impl Value {
 }
 
 /// A Rust type whose values a flag has: `bool`, `i64`, `u64`, `f64`, `&str` for text and for one of several names, and
-/// [`Value`] for every flag. Other crates cannot implement it.
+/// [`Value`] for every flag. Texts that are read are valid until the process exits; a text that is written may be any
+/// `&str`. Other crates cannot implement the trait.
 pub trait FlagValue: Convert {}
 
 impl FlagValue for bool {}
@@ -76,7 +77,7 @@ impl FlagValue for i64 {}
 impl FlagValue for u64 {}
 impl FlagValue for f64 {}
 impl FlagValue for &'static str {}
-impl FlagValue for Value {}
+impl FlagValue for Value<'static> {}
 
 mod convert {
     use interlock_sys::InterlockValue;
@@ -85,6 +86,9 @@ mod convert {
 
     /// The conversions of a type to the values of the table and back.
     pub trait Convert: Sized {
+        /// The type of values that are written: this one, with texts of any lifetime.
+        type Written<'a>;
+
         /// Returns whether a flag of this kind (`INTERLOCK_KIND_*`) has such values.
         fn matches(kind: u32) -> bool;
 
@@ -95,10 +99,10 @@ mod convert {
         }
 
         /// Converts a value that was read.
-        fn from_value(value: Value) -> Option<Self>;
+        fn from_value(value: Value<'static>) -> Option<Self>;
 
         /// Calls `receive` with the value as the table accepts it.
-        fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R;
+        fn with_raw<R>(value: Self::Written<'_>, receive: impl FnOnce(InterlockValue) -> R) -> R;
     }
 }
 
@@ -107,6 +111,8 @@ fn raw(kind: u32, data: InterlockData) -> InterlockValue {
 }
 
 impl Convert for bool {
+    type Written<'a> = bool;
+
     fn matches(kind: u32) -> bool {
         kind == INTERLOCK_KIND_BOOL
     }
@@ -116,16 +122,18 @@ impl Convert for bool {
         Some(number != 0)
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value<'static>) -> Option<Self> {
         if let Value::Bool(on) = value { Some(on) } else { None }
     }
 
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        receive(raw(INTERLOCK_VALUE_BOOL, InterlockData { integer: self.into() }))
+    fn with_raw<R>(value: bool, receive: impl FnOnce(InterlockValue) -> R) -> R {
+        receive(raw(INTERLOCK_VALUE_BOOL, InterlockData { integer: value.into() }))
     }
 }
 
 impl Convert for i64 {
+    type Written<'a> = i64;
+
     fn matches(kind: u32) -> bool {
         matches!(kind, INTERLOCK_KIND_COUNT | INTERLOCK_KIND_INTEGER)
     }
@@ -135,16 +143,18 @@ impl Convert for i64 {
         Some(number)
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value<'static>) -> Option<Self> {
         if let Value::Integer(number) = value { Some(number) } else { None }
     }
 
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        receive(raw(INTERLOCK_VALUE_INTEGER, InterlockData { integer: self }))
+    fn with_raw<R>(value: i64, receive: impl FnOnce(InterlockValue) -> R) -> R {
+        receive(raw(INTERLOCK_VALUE_INTEGER, InterlockData { integer: value }))
     }
 }
 
 impl Convert for u64 {
+    type Written<'a> = u64;
+
     fn matches(kind: u32) -> bool {
         kind == INTERLOCK_KIND_COUNT
     }
@@ -154,61 +164,67 @@ impl Convert for u64 {
         Some(number.cast_unsigned())
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value<'static>) -> Option<Self> {
         i64::from_value(value).map(i64::cast_unsigned)
     }
 
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
+    fn with_raw<R>(value: u64, receive: impl FnOnce(InterlockValue) -> R) -> R {
         let kind =
-            if i64::try_from(self).is_ok() { INTERLOCK_VALUE_INTEGER } else { INTERLOCK_VALUE_UNSIGNED };
-        receive(raw(kind, InterlockData { integer: self.cast_signed() }))
+            if i64::try_from(value).is_ok() { INTERLOCK_VALUE_INTEGER } else { INTERLOCK_VALUE_UNSIGNED };
+        receive(raw(kind, InterlockData { integer: value.cast_signed() }))
     }
 }
 
 impl Convert for f64 {
+    type Written<'a> = f64;
+
     fn matches(kind: u32) -> bool {
         kind == INTERLOCK_KIND_FLOAT
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value<'static>) -> Option<Self> {
         if let Value::Float(number) = value { Some(number) } else { None }
     }
 
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        receive(raw(INTERLOCK_VALUE_FLOAT, InterlockData { number: self }))
+    fn with_raw<R>(value: f64, receive: impl FnOnce(InterlockValue) -> R) -> R {
+        receive(raw(INTERLOCK_VALUE_FLOAT, InterlockData { number: value }))
     }
 }
 
 impl Convert for &'static str {
+    type Written<'a> = &'a str;
+
     fn matches(kind: u32) -> bool {
         matches!(kind, INTERLOCK_KIND_CHOICE | INTERLOCK_KIND_TEXT)
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value<'static>) -> Option<Self> {
         if let Value::Text(text) = value { Some(text) } else { None }
     }
 
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        receive(raw(INTERLOCK_VALUE_TEXT, InterlockData { text: text(self) }))
+    fn with_raw<R>(value: &str, receive: impl FnOnce(InterlockValue) -> R) -> R {
+        receive(raw(INTERLOCK_VALUE_TEXT, InterlockData { text: text(value) }))
     }
 }
 
-impl Convert for Value {
+impl Convert for Value<'static> {
+    type Written<'a> = Value<'a>;
+
     fn matches(_kind: u32) -> bool {
         true
     }
 
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value<'static>) -> Option<Self> {
         Some(value)
     }
 
-    fn with_raw<R>(self, receive: impl FnOnce(InterlockValue) -> R) -> R {
-        match self {
+    fn with_raw<R>(value: Value<'_>, receive: impl FnOnce(InterlockValue) -> R) -> R {
+        match value {
             Value::None => receive(none()),
-            Value::Bool(on) => on.with_raw(receive),
-            Value::Integer(number) => number.with_raw(receive),
-            Value::Float(number) => number.with_raw(receive),
-            Value::Text(text) => text.with_raw(receive),
+            Value::Bool(on) => bool::with_raw(on, receive),
+            Value::Integer(number) => i64::with_raw(number, receive),
+            Value::Float(number) => f64::with_raw(number, receive),
+            Value::Text(text) => <&str>::with_raw(text, receive),
             Value::Pair(first, second) => {
                 let integer = i64::from(first) | i64::from(second) << 1;
                 receive(raw(INTERLOCK_VALUE_PAIR, InterlockData { integer }))
@@ -369,8 +385,8 @@ impl<T: FlagValue> Flag<T> {
 
     /// Writes the flag in the innermost guard or scope that sets it, else for the process. Fails for a value
     /// that the flag does not accept, and while flags are frozen.
-    pub fn set(&self, value: T) -> Result<()> {
-        value.with_raw(|value| self.write(value))
+    pub fn set(&self, value: T::Written<'_>) -> Result<()> {
+        T::with_raw(value, |value| self.write(value))
     }
 
     /// Unsets the flag, so that the environment or the default applies.
@@ -386,14 +402,13 @@ impl<T: FlagValue> Flag<T> {
 
     /// Returns a scope that sets this flag on the thread that enters it. Fails for a value that the flag does not
     /// accept.
-    pub fn scope(&self, value: T) -> Result<FlagScope> {
-        value
-            .with_raw(|value| {
-                let write = InterlockWrite { flag: self.flag.id, reserved: 0, value };
-                // SAFETY: all places are valid.
-                handle(|scope, error| unsafe { (api().scope_new)(&raw const write, 1, scope, error) })
-            })
-            .map(FlagScope)
+    pub fn scope(&self, value: T::Written<'_>) -> Result<FlagScope> {
+        let scope = T::with_raw(value, |value| {
+            let write = InterlockWrite { flag: self.flag.id, reserved: 0, value };
+            // SAFETY: all places are valid.
+            handle(|scope, error| unsafe { (api().scope_new)(&raw const write, 1, scope, error) })
+        });
+        scope.map(FlagScope)
     }
 }
 
@@ -526,7 +541,7 @@ impl<'a> FlagDecl<'a> {
 /// Fails with [`ErrorCode::FlagRegistration`], and with [`ErrorCode::FlagType`] if `T` is not the type of its values.
 pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option<Error>)> {
     let integer = |integer| raw(INTERLOCK_VALUE_INTEGER, InterlockData { integer });
-    let count = |number: u64| number.with_raw(|value| value);
+    let count = |number| u64::with_raw(number, |value| value);
     let float = |number| raw(INTERLOCK_VALUE_FLOAT, InterlockData { number });
     let words = |words: &str| raw(INTERLOCK_VALUE_TEXT, InterlockData { text: text(words) });
     let choices: Vec<InterlockText> = match declaration.flag_type {
@@ -535,7 +550,7 @@ pub fn register<T: FlagValue>(declaration: &FlagDecl) -> Result<(Flag<T>, Option
     };
     let (kind, default_value, minimum, maximum) = match declaration.flag_type {
         FlagType::Switch { default } => {
-            (INTERLOCK_KIND_BOOL, default.with_raw(|value| value), none(), none())
+            (INTERLOCK_KIND_BOOL, bool::with_raw(default, |value| value), none(), none())
         }
         FlagType::Count { default, maximum } => {
             (INTERLOCK_KIND_COUNT, count(default), none(), count(maximum))

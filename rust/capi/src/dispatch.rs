@@ -14,6 +14,7 @@ pub use kernel::{AttentionOptions, DType, Kernel, KernelCall, KernelError, Sums,
 /// assert_eq!(Rounding::default(), Rounding::None);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rounding {
     /// The inputs are used as they are.
     #[default]

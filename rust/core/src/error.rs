@@ -179,6 +179,15 @@ pub enum Error {
         /// Why the library at the path cannot be used.
         reason: String,
     },
+    /// No variant of an enum has this name.
+    UnknownName {
+        /// The enum.
+        of: &'static str,
+        /// The unknown name.
+        given: String,
+        /// The names of the variants.
+        allowed: String,
+    },
     /// No vendor library has this name.
     UnknownLibrary {
         /// The unknown name.
@@ -204,6 +213,12 @@ pub enum Error {
     },
     /// The carrier of contexts could not store the state of the current context, because memory ran out.
     ContextNotStored {
+        /// The action that failed, such as "set grad".
+        action: String,
+    },
+    /// A scope was entered, or a mode, a device or a base written, after the destructors of the thread had dropped its
+    /// layers.
+    ThreadEnded {
         /// The action that failed, such as "set grad".
         action: String,
     },
@@ -253,6 +268,7 @@ crate::messages! { Error {
     Error::LibraryNotFound { library, operation, reason } => "{operation} needs {library}: {reason}";
     Error::LibraryPath { library, by, path, reason } =>
         "{by}: {} cannot be used as {library}: {reason}", quoted_path(path);
+    Error::UnknownName { of, given, allowed } => "{of} must be {allowed}, got {}", quoted(given);
     Error::UnknownLibrary { name, suggestion: Some(suggestion), .. } =>
         "unknown vendor library {}; did you mean {suggestion:?}?", quoted(name);
     Error::UnknownLibrary { name, suggestion: None, allowed } =>
@@ -262,6 +278,7 @@ crate::messages! { Error {
         "{name} cannot be set here: a scope of the interpreter sets it, and this thread is not attached; set it with a guard, or attach first";
     Error::ContextNotStored { action } =>
         "cannot {action}: memory ran out when the interpreter stored the state of the current context";
+    Error::ThreadEnded { action } => "cannot {action}: the thread-local variables of this thread are destroyed";
     Error::CarriedName { name } => "register_carried: name {} is registered already", quoted(name);
     Error::TaskIsRunning => "the state of this task is active already: another step of the task is running";
     Error::SavedTensorHooksDisabled { message } => "{message}";

@@ -1,8 +1,9 @@
 //! Flags of the process and modes of a thread: the state that an eager tensor runtime reads in every operation.
 //!
-//! The crate does not depend on devices, drivers or Python. Crates built on it share the same statics and
-//! thread-locals. Bindings of other languages and layers of devices also use [`base`] and [`binding`], which are not part
-//! of the public interface of `interlock-runtime`.
+//! Programs depend on `interlock-runtime`, whose first page has the paths of these modules there. The crate does not
+//! depend on devices, drivers or Python. Crates built on it share the same statics and thread-locals. Bindings of other
+//! languages and layers of devices also use [`base`] and [`binding`], which are not part of the public interface of
+//! `interlock-runtime`.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
@@ -18,6 +19,7 @@ pub mod libraries;
 #[cfg(test)]
 mod loom_tests;
 pub mod modes;
+mod named_enum;
 mod num_threads;
 mod process_defaults;
 pub mod thread;

@@ -133,7 +133,7 @@ fn rocm_fa_library_is_obeyed_by_a_registered_attention() {
     assert!(affects("cuda.rocm_fa_library").ends_with(" on ROCm: obeyed by attention"));
     for library in [RocmFaLibrary::Default, RocmFaLibrary::AOTriton] {
         let _guard = CUDA_ROCM_FA_LIBRARY.scope(library).unwrap().guard();
-        let reason = format!("backends.cuda.rocm_fa_library is '{}', not 'ck'", library.name());
+        let reason = format!("backends.cuda.rocm_fa_library is '{library}', not 'ck'");
         assert_eq!(record(&OPERATION, "hip:0"), format!("attention hip:0 -> math | ck: {reason}"));
     }
     let _guard = CUDA_ROCM_FA_LIBRARY.scope(RocmFaLibrary::Ck).unwrap().guard();

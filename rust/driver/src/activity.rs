@@ -8,43 +8,32 @@ use std::time::Instant;
 
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::{ForkLock, RelaxedBool, RelaxedU64};
+use interlock_core::named_enum;
 
 use crate::{DeviceIndex, StreamHandle};
 
-/// What an [`Activity`] is.
-///
-/// ```
-/// use interlock_driver::activity::ActivityKind;
-///
-/// assert_eq!(ActivityKind::Synchronize.name(), "synchronize");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ActivityKind {
-    /// Work of a stream.
-    Task,
-    /// A stream waits for another one.
-    Wait,
-    /// The program queues work.
-    Call,
-    /// The program waits.
-    Synchronize,
-    /// Memory was allocated or freed.
-    Memory,
-    /// Work of a stream failed.
-    Error,
-}
-
-impl ActivityKind {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            ActivityKind::Task => "task",
-            ActivityKind::Wait => "wait",
-            ActivityKind::Call => "call",
-            ActivityKind::Synchronize => "synchronize",
-            ActivityKind::Memory => "memory",
-            ActivityKind::Error => "error",
-        }
+named_enum! {
+    /// What an [`Activity`] is.
+    ///
+    /// ```
+    /// use interlock_driver::activity::ActivityKind;
+    ///
+    /// assert_eq!(ActivityKind::Synchronize.to_string(), "synchronize");
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ActivityKind {
+        /// Work of a stream.
+        Task => "task",
+        /// A stream waits for another one.
+        Wait => "wait",
+        /// The program queues work.
+        Call => "call",
+        /// The program waits.
+        Synchronize => "synchronize",
+        /// Memory was allocated or freed.
+        Memory => "memory",
+        /// Work of a stream failed.
+        Error => "error",
     }
 }
 

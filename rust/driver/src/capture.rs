@@ -111,7 +111,10 @@ pub fn err_invalidated(operation: &'static str, reason: &str) -> Error {
 
 /// Creates the error of a copy that the caller would wait for, on a stream that is captured.
 pub fn err_awaited(operation: &'static str) -> Error {
-    refused(operation, "a copy that is recorded in a graph cannot be awaited; pass non_blocking=True")
+    refused(
+        operation,
+        "a copy that is recorded in a graph cannot be awaited; call memory::copy with `awaited` false",
+    )
 }
 
 /// Checks that a stream may begin a capture.

@@ -209,22 +209,22 @@ interlock_core::messages! { Error {
     Error::Device { device, operation, reason, code: None, .. } => "{operation} failed on {device}: {reason}";
     Error::SelfWait { device, operation } =>
         "{operation} failed on {device}: a function that runs on a stream cannot wait for that stream, or for its \
-         device; read memory of a host device with memoryview; otherwise queue a copy of it to CPU memory before the function";
+         device; read memory of a host device with DeviceBuffer::pointer; otherwise queue a copy of it to CPU memory before the function";
     Error::DeviceLost { device, operation, reason } =>
         "{operation} failed: the device {device} was lost: {reason}";
     Error::Unsupported { operation, device } => "{operation} is not supported on {device}";
     Error::Forked { what } =>
         "{what} belongs to the parent of this forked process, and cannot be used here; use devices in the child \
-         only, or start the child with the method spawn or forkserver";
+         only, or start the child with std::process::Command";
     Error::Graph { operation, reason } => "{operation} failed: {reason}";
     Error::DriverInUse { requested, in_use } =>
-        "accelerator.use: cannot select the driver {requested:?} now: {in_use}. Call use() before the first use of a \
+        "accelerator::use_driver: cannot select the driver {requested:?} now: {in_use}. Call use_driver() before the first use of a \
          device";
     Error::UnknownDriver { given, suggestion: Some(suggestion), known } =>
-        "accelerator.use: name must be one of {}, got {}; did you mean {suggestion:?}?",
+        "accelerator::use_named: name must be one of {}, got {}; did you mean {suggestion:?}?",
         known.join(", "), quoted(given);
     Error::UnknownDriver { given, suggestion: None, known } =>
-        "accelerator.use: name must be one of {}, got {}", known.join(", "), quoted(given);
+        "accelerator::use_named: name must be one of {}, got {}", known.join(", "), quoted(given);
     Error::Argument { name, given, allowed } => "{name} must be {allowed}, got {given}";
     Error::UnknownKey { key, suggestion: Some(suggestion), .. } =>
         "unknown key {}; did you mean {suggestion:?}?", quoted(key);
@@ -234,11 +234,26 @@ interlock_core::messages! { Error {
     Error::OutOfMemory(error) => "{error}";
 } }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Core(error) => Some(error),
-            _ => None,
+// No error has a source: a message contains the texts of the errors that caused it.
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as StdError;
+    use std::iter::successors;
+
+    use super::*;
+
+    #[test]
+    fn errors_print_each_cause_once() {
+        let flag = || CoreError::UnknownFlag { name: "verbose".to_owned(), suggestion: None };
+        let default = CoreError::FlagDefault { name: "mylib.x".to_owned(), error: Box::new(flag()) };
+        let requirement = CoreError::KernelRequirement { error: Box::new(flag()) };
+        let variable = Error::Variable { variable: "X", error: Box::new(Error::Core(flag())) };
+        for error in [Error::Core(default), Error::Core(requirement), Error::Core(flag()), variable] {
+            let chain = successors(Some(&error as &dyn StdError), |&error| error.source());
+            let printed = chain.map(ToString::to_string).collect::<String>();
+            assert_eq!(printed.matches("there is no flag verbose").count(), 1, "{printed}");
         }
     }
 }

@@ -38,6 +38,7 @@ pub struct OutOfMemory {
 /// }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AllocatorState {
     /// The size of a block for the request.
     pub rounded: usize,
@@ -95,7 +96,7 @@ impl AllocatorState {
         let streams = match self.expandable {
             false => {
                 "The free blocks of other streams are in segments that are partly used: allocate for fewer streams, or \
-                 release unused parts of segments with accelerator.memory.set_config(\"expandable_segments:True\")"
+                 release unused parts of segments with accelerator::memory::set_config(\"expandable_segments:True\".parse()?)"
             }
             true => {
                 "The free blocks of other streams are in segments that are partly used: allocate for fewer streams"
@@ -104,23 +105,23 @@ impl AllocatorState {
         let fragmented = match self.expandable {
             false => {
                 "The free blocks are large enough in total, but too small each: \
-                 accelerator.memory.set_config(\"expandable_segments:True\") avoids fragmentation"
+                 accelerator::memory::set_config(\"expandable_segments:True\".parse()?) avoids fragmentation"
             }
             true => {
                 "The free blocks are large enough in total, but too small each: free the blocks between them"
             }
         };
         let pools = "A memory pool releases its free blocks with its last user: delete MemPool objects that are no longer \
-                     used, reset graphs that are no longer replayed (Graph.reset), or capture graphs with one pool \
-                     (Graph(pool=...))";
+                     used, reset graphs that are no longer replayed (Graph::reset), or capture graphs with one pool \
+                     (Graph::capture_begin)";
         let outside = match self.is_capturing {
             true => {
-                "Cached memory is not released while a graph is captured: call accelerator.memory.empty_cache() before \
+                "Cached memory is not released while a graph is captured: call accelerator::memory::empty_cache() before \
                  the capture"
             }
             false => {
                 "The free blocks outside the memory pool are in segments that are partly used: allocate outside of \
-                 accelerator.use_mem_pool"
+                 MemPool::guard"
             }
         };
         let owners = [
@@ -164,7 +165,7 @@ impl fmt::Display for OutOfMemory {
         }
         let hint = match cache.is_limited() {
             true => {
-                "The device has enough memory; only the limit set with accelerator.memory.set_limit is too low"
+                "The device has enough memory; only the limit set with accelerator::memory::set_limit is too low"
             }
             false => cache.hint(),
         };
@@ -227,9 +228,9 @@ mod tests {
     fn oom_message_names_the_owner_of_most_free_memory() {
         type Owner = fn(&mut AllocatorState) -> &mut u64;
         let owners: [(Owner, &str, &str); 3] = [
-            (|cache| &mut cache.free_private_pools, "free in other memory pools", "Graph.reset"),
+            (|cache| &mut cache.free_private_pools, "free in other memory pools", "Graph::reset"),
             (|cache| &mut cache.free_other_streams, "free for other streams", "allocate for fewer streams"),
-            (|cache| &mut cache.free_default_pool, "free outside the memory pool", "use_mem_pool"),
+            (|cache| &mut cache.free_default_pool, "free outside the memory pool", "MemPool::guard"),
         ];
         for (owner, name, hint) in owners {
             let message = text(4 << 20, |cache| *owner(cache) = 3 << 20);

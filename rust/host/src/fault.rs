@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use interlock_core::named_enum;
 use interlock_driver::{DeviceIndex, Error, Result};
 
 /// A fault of the devices of a host driver: which operations it matches, which of the matches it affects, and how. Its
@@ -46,27 +47,29 @@ pub struct Fault {
     pub chance: Option<Chance>,
 }
 
-/// The kind of the operations that a [`Fault`] matches.
-///
-/// ```
-/// use interlock_host::FaultOperation;
-///
-/// assert_eq!(FaultOperation::parse("pinned allocation"), Some(FaultOperation::PinnedAllocation));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultOperation {
-    /// A function on a stream, also a kernel of a tensor.
-    Launch,
-    /// A copy.
-    Copy,
-    /// A fill.
-    Fill,
-    /// A record of an event.
-    Event,
-    /// An allocation of device memory by the driver. Mapping memory to addresses is one, too.
-    Allocation,
-    /// An allocation of pinned memory by the driver.
-    PinnedAllocation,
+named_enum! {
+    /// The kind of the operations that a [`Fault`] matches.
+    ///
+    /// ```
+    /// use interlock_host::FaultOperation;
+    ///
+    /// assert_eq!("pinned allocation".parse(), Ok(FaultOperation::PinnedAllocation));
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FaultOperation {
+        /// A function on a stream, also a kernel of a tensor.
+        Launch => "launch",
+        /// A copy.
+        Copy => "copy",
+        /// A fill.
+        Fill => "fill",
+        /// A record of an event.
+        Event => "event",
+        /// An allocation of device memory by the driver. Mapping memory to addresses is one, too.
+        Allocation => "allocation",
+        /// An allocation of pinned memory by the driver.
+        PinnedAllocation => "pinned allocation",
+    }
 }
 
 /// What a [`Fault`] does to an operation. At most one fault fails an operation: another one whose turn it is fails the
@@ -130,6 +133,7 @@ pub struct Chance {
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PendingFault {
     /// The fault.
     pub fault: Fault,
@@ -140,33 +144,6 @@ pub struct PendingFault {
 }
 
 impl FaultOperation {
-    /// All kinds, in the order of the documentation.
-    pub const ALL: [FaultOperation; 6] = [
-        FaultOperation::Launch,
-        FaultOperation::Copy,
-        FaultOperation::Fill,
-        FaultOperation::Event,
-        FaultOperation::Allocation,
-        FaultOperation::PinnedAllocation,
-    ];
-
-    /// Returns the name of the kind in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            FaultOperation::Launch => "launch",
-            FaultOperation::Copy => "copy",
-            FaultOperation::Fill => "fill",
-            FaultOperation::Event => "event",
-            FaultOperation::Allocation => "allocation",
-            FaultOperation::PinnedAllocation => "pinned allocation",
-        }
-    }
-
-    /// Returns the kind of a name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Returns whether the operation is an allocation, which happens at once and on no stream.
     fn is_allocation(self) -> bool {
         matches!(self, FaultOperation::Allocation | FaultOperation::PinnedAllocation)
@@ -204,7 +181,7 @@ impl Fault {
             return refuse("probability", &probability.to_string(), "from 0 to 1");
         }
         let Some(operation) = self.operation else { return Ok(()) };
-        let given = format!("\"{}\"", operation.name());
+        let given = format!("\"{operation}\"");
         let fails = matches!(self.effect, FaultEffect::Fail { .. });
         let can_do = match operation {
             FaultOperation::PinnedAllocation => fails && self.device.is_none(),

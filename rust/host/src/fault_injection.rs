@@ -53,6 +53,7 @@ struct Bound {
 /// # Ok::<(), interlock_driver::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LiveObjects {
     /// Streams other than default ones, including destroyed streams with unfinished work.
     pub streams: usize,
@@ -109,7 +110,7 @@ impl FaultInjector {
         let same = bound.shared.ptr_eq(&Arc::downgrade(shared));
         if !same && bound.started && bound.shared.strong_count() > 0 {
             let given = "the injector of another driver, which was started";
-            return Err(Error::argument("accelerator.use: faults", given, "an injector of this driver only"));
+            return Err(Error::argument("HostOptions::faults", given, "an injector of this driver only"));
         }
         let started = started || (same && bound.started);
         *bound = Bound { shared: Arc::downgrade(shared), started };
@@ -120,7 +121,7 @@ impl FaultInjector {
         let bound = self.0.get().lock().clone();
         bound.shared.upgrade().ok_or_else(|| Error::NoAccelerator {
             operation: "FaultInjector",
-            reason: "call accelerator.use(\"host\", faults=...) with this FaultInjector first".into(),
+            reason: "create a HostDriver with this FaultInjector in HostOptions::faults first".into(),
         })
     }
 

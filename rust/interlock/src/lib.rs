@@ -23,9 +23,10 @@
 //! # Ok::<(), interlock::Error>(())
 //! ```
 //!
-//! The examples import each type from the crate that defines it. The paths in this crate are:
+//! Programs depend on this crate alone. The examples of an item import it from the crate that defines it, because that crate
+//! cannot depend on this one. Replace these paths:
 //!
-//! | in examples | in this crate |
+//! | in examples | in programs |
 //! | --- | --- |
 //! | `interlock_core::flags` | [`interlock::backends`](backends) |
 //! | `interlock_core::modes` | [`interlock::autograd`](autograd) |
@@ -45,19 +46,21 @@ pub use interlock_core::{
 };
 
 pub mod backends {
-    //! Global flags: declared once each, and read with one load.
+    //! Global flags: declared once each, and read with one load. Examples [import](crate) `interlock_core::flags`.
     #[cfg(feature = "accelerator")]
     pub use interlock_accelerator::{CachedPlan, PlanCache, PlanKey};
     pub use interlock_core::flags::*;
 }
 
 pub mod autograd {
-    //! Gradient modes of a thread: read with one load, changed by guards and scopes.
+    //! Gradient modes of a thread: read with one load, changed by guards and scopes. Examples [import](crate)
+    //! `interlock_core::modes`.
     pub use interlock_core::modes::*;
 }
 
 pub mod state {
-    //! The state of the code that runs on a thread: layers of scopes over a base.
+    //! The state of the code that runs on a thread: layers of scopes over a base. Examples [import](crate)
+    //! `interlock_core::thread` and `interlock_core::effective`.
     pub use interlock_core::effective::*;
     pub use interlock_core::thread::*;
 }

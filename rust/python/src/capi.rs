@@ -7,6 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::c_void;
 
+use crate::advice::in_python;
 use crate::attached::is_attached;
 use crate::errors::new_exception;
 use crate::{detach, pending_exception};
@@ -37,7 +38,7 @@ fn detach_if_attached(work: &mut (dyn FnMut() + Send)) {
 fn raise(code: i32, text: &str) {
     // SAFETY: the contract of `error_raise`.
     let py = unsafe { Python::assume_attached() };
-    let exception = || new_exception(py, class_name(code), text.to_owned());
+    let exception = || new_exception(py, class_name(code), in_python(text.to_owned()));
     match pending_exception::take_for_text(py, text) {
         // The refusal of a validator, as `CoreError::to_pyerr` raises it.
         Some(raised) if code == INTERLOCK_ERROR_FLAG_VALUE && raised.is_instance_of::<PyException>(py) => {

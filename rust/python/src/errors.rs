@@ -29,7 +29,8 @@ pub(crate) fn core_class_name(error: &CoreError) -> &'static str {
         CoreError::UnknownLibrary { .. } => "UnknownLibraryError",
         CoreError::LibraryRefused { .. } => "LibraryError",
         CoreError::ContextNotAtHand { .. } => "ContextNotAtHandError",
-        CoreError::CarriedName { .. } => "ArgumentError",
+        CoreError::CarriedName { .. } | CoreError::UnknownName { .. } => "ArgumentError",
+        CoreError::ThreadEnded { .. } => "UnsupportedError",
         CoreError::TaskIsRunning => "TaskIsRunningError",
         _ => "InterlockError",
     }

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 mod accelerator;
+mod advice;
 mod args;
 mod attached;
 mod autograd;

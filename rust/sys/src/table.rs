@@ -228,6 +228,10 @@ table! {
             ) -> i32;
             /// Frees a registration and removes its functions. A call on another thread that has begun may still run.
             never_blocks fn registration_free(registration: *mut InterlockRegistration) -> ();
+
+            /// Describes the flag that has an id, such as the flag of a change, with its name; also a flag that was
+            /// unregistered.
+            never_blocks fn flag_by_id(flag: u32, found: *mut InterlockFlag, error: *mut InterlockError) -> i32;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The segments and blocks of a snapshot.
 
-use interlock_core::base::named_enum;
+use interlock_core::named_enum;
 use interlock_driver::DeviceIndex;
 
 use crate::PoolId;
@@ -19,6 +19,7 @@ use interlock_driver::Stack;
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SegmentState {
     /// The index of its device.
     pub device: DeviceIndex,
@@ -54,11 +55,12 @@ pub struct SegmentState {
 /// interlock_accelerator::use_named("host")?;
 /// let _buffer = DeviceBuffer::new(None, 4000)?;
 /// for block in snapshot(None)?.segments.iter().flat_map(|segment| &segment.blocks) {
-///     println!("{} bytes, {} of them requested: {}", block.size, block.requested_size, block.usage.name());
+///     println!("{} bytes, {} of them requested: {}", block.size, block.requested_size, block.usage);
 /// }
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockState {
     /// The address of its first byte.
     pub address: u64,

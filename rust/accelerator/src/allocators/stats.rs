@@ -60,6 +60,7 @@ pub(super) use quantities;
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stat {
     /// The current amount.
     pub current: u64,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use interlock_core::base::fork::rank;
-use interlock_core::base::named_enum;
 use interlock_core::base::sync::ForkLock;
+use interlock_core::named_enum;
 use interlock_driver::{DeviceIndex, Stack, StackUser};
 
 use crate::PoolId;
@@ -17,7 +17,7 @@ named_enum! {
     /// use interlock_accelerator::memory::TraceAction;
     ///
     /// assert_eq!(TraceAction::SegmentAlloc.name(), "segment_alloc");
-    /// assert_eq!(TraceAction::from_name("oom"), Some(TraceAction::OutOfMemory));
+    /// assert_eq!("oom".parse(), Ok(TraceAction::OutOfMemory));
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum TraceAction {
@@ -53,7 +53,7 @@ named_enum! {
     /// };
     ///
     /// interlock_accelerator::use_named("host")?;
-    /// let _history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false, pinned: false }, None)?;
+    /// let _history = HistoryRecorder::record(HistoryConfig::default(), None)?;
     /// drop(DeviceBuffer::new(None, 512)?);
     /// empty_cache()?;
     /// let entries = &snapshot(None)?.traces[0];
@@ -81,10 +81,10 @@ named_enum! {
 /// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), stacks: false, pinned: false }, None)?;
+/// let _history = HistoryRecorder::record(HistoryConfig { max_entries: Some(100), ..HistoryConfig::default() }, None)?;
 /// drop(DeviceBuffer::new(None, 512)?);
 /// for entry in &snapshot(None)?.traces[0] {
-///     println!("{} {:#x}: {} bytes", entry.action.name(), entry.address, entry.size);
+///     println!("{} {:#x}: {} bytes", entry.action, entry.address, entry.size);
 /// }
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
@@ -131,12 +131,12 @@ fn now() -> u64 {
 /// use interlock_accelerator::memory::{HistoryConfig, HistoryRecorder, stacks_are_recorded};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true, pinned: false };
+/// let options = HistoryConfig { max_entries: Some(10_000), stacks: true, ..HistoryConfig::default() };
 /// let _history = HistoryRecorder::record(options, None)?;
 /// assert!(stacks_are_recorded());
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryConfig {
     /// The largest number of entries for each device; older entries are dropped. `None` for no limit.
     pub max_entries: Option<usize>,
@@ -218,20 +218,4 @@ pub fn stacks_are_recorded() -> bool {
 /// Returns the stack that allocations of this thread are attributed to, if a history records stacks.
 pub(super) fn current_stack() -> Option<Stack> {
     if stacks_are_recorded() { interlock_driver::current_stack() } else { None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn trace_actions_and_release_reasons_are_found_by_their_names() {
-        for action in TraceAction::ALL {
-            assert_eq!(TraceAction::from_name(action.name()), Some(action));
-        }
-        for reason in ReleaseReason::ALL {
-            assert_eq!(ReleaseReason::from_name(reason.name()), Some(reason));
-        }
-        assert_eq!((TraceAction::from_name("nap"), ReleaseReason::from_name("")), (None, None));
-    }
 }

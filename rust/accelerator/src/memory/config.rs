@@ -20,6 +20,7 @@ use crate::{Result, registry};
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ConfigEntry {
     /// The name of the key.
     pub name: &'static str,

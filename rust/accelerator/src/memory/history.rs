@@ -10,7 +10,7 @@ use crate::{Device, Result};
 /// use interlock_accelerator::memory::{DeviceBuffer, HistoryConfig, HistoryRecorder, snapshot};
 ///
 /// interlock_accelerator::use_named("host")?;
-/// let history = HistoryRecorder::record(HistoryConfig { max_entries: None, stacks: false, pinned: false }, None)?;
+/// let history = HistoryRecorder::record(HistoryConfig::default(), None)?;
 /// drop(DeviceBuffer::new(None, 512)?);
 /// history.stop()?;
 /// assert!(!snapshot(None)?.traces[0].is_empty());

@@ -20,6 +20,7 @@ use crate::{Device, Error, Result, current, registry};
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Limit {
     /// A number of bytes.
     Bytes(u64),

@@ -82,6 +82,7 @@ pub(crate) trait StreamHome: Any + fmt::Debug + Send + Sync {
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StreamKind {
     /// The default stream of its device.
     Default,

@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use super::Value;
+use super::{Value, empty_flag};
 use crate::import::api;
-use crate::raw::{caught, drop_owned, items, owned};
+use crate::raw::{caught, drop_owned, items, owned, str_of};
 use crate::sys::*;
 use crate::{Registration, Result};
 
@@ -15,10 +15,22 @@ use crate::{Registration, Result};
 ///
 /// let id: FlagId = find::<bool>("cudnn.benchmark")?.id();
 /// assert_ne!(id, find::<bool>("cudnn.enabled")?.id());
+/// assert_eq!(id.name(), "cudnn.benchmark");
 /// # Ok::<(), interlock_capi::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlagId(pub(super) u32);
+
+impl FlagId {
+    /// Returns the dotted name of the flag, also of one that was unregistered.
+    pub fn name(self) -> &'static str {
+        let mut flag = empty_flag();
+        // SAFETY: the out pointer is valid. The call succeeds, because interlock has set the id, and else sets no name.
+        unsafe { (api().flag_by_id)(self.0, &raw mut flag, std::ptr::null_mut()) };
+        // SAFETY: the name of a flag is valid until the process exits.
+        unsafe { str_of(flag.name) }
+    }
+}
 
 /// Where the value of a flag is set.
 ///
@@ -28,6 +40,7 @@ pub struct FlagId(pub(super) u32);
 /// assert_ne!(Level::Process, Level::Scope);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Level {
     /// The default.
     Default,
@@ -72,9 +85,9 @@ pub enum FlagChange {
         /// The flag.
         flag: FlagId,
         /// The value before.
-        old: Value,
+        old: Value<'static>,
         /// The value after.
-        new: Value,
+        new: Value<'static>,
         /// Where it was written, or the level that applies if it was unset.
         level: Level,
         /// The layer of the scope in which it was written.
@@ -85,7 +98,7 @@ pub enum FlagChange {
         /// Identifies the entered layer; unique in the process.
         layer: u64,
         /// The flags that it sets.
-        values: Vec<(FlagId, Value)>,
+        values: Vec<(FlagId, Value<'static>)>,
     },
     /// A layer of [`FlagChange::Enter`] has ended: it was exited, or its thread or context has ended.
     Exit {

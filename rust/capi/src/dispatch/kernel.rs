@@ -19,6 +19,7 @@ use crate::{Error, ErrorCode, Result};
 /// assert_eq!(Sums::default(), Sums::Float32);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sums {
     /// In float32, or the inputs have another type.
     #[default]

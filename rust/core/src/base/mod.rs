@@ -23,7 +23,6 @@ pub mod invariant;
 pub mod location;
 mod messages;
 pub mod mutex;
-mod named_enum;
 pub mod once_call;
 pub mod parker;
 pub mod quote;
@@ -33,5 +32,3 @@ pub mod suggest;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod worker_threads;
-
-pub use named_enum::named_enum;

@@ -15,6 +15,24 @@ pub fn quoted(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
+/// Formats names as `'a', 'b' or 'c'`.
+pub fn one_of(names: &[&str]) -> String {
+    enumerated(names, "or")
+}
+
+/// Formats names as `'a', 'b' and 'c'`.
+pub fn all_of(names: &[&str]) -> String {
+    enumerated(names, "and")
+}
+
+fn enumerated(names: &[&str], word: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
 /// Returns a path for a message, in double quotes.
 pub fn quoted_path(path: &Path) -> String {
     format!("{:?}", cut(&path.to_string_lossy(), LONGEST_LINE))

@@ -1,10 +1,10 @@
 //! The arithmetic that flags request from a kernel.
 
-use crate::base::named_enum;
 use crate::flags::flags::{
     CUDA_MATMUL_BF16_REDUCTION, CUDA_MATMUL_FP16_ACCUMULATION, CUDA_MATMUL_FP16_REDUCTION,
 };
 use crate::flags::{FlagWord, Node, Precision};
+use crate::named_enum;
 
 named_enum! {
     /// The numbers by which a kernel replaces its float32 inputs before it multiplies them.
@@ -133,6 +133,7 @@ impl Sums {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Accumulation {
     /// Of float16 numbers.
     Float16 {

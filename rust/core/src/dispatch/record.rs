@@ -204,10 +204,10 @@ impl fmt::Display for Call {
             f.write_str(" (model)")?;
         }
         if let Some(inputs) = self.inputs.filter(|inputs| *inputs != Rounding::None) {
-            write!(f, ", inputs {}", inputs.name())?;
+            write!(f, ", inputs {inputs}")?;
         }
         if let Some(sums) = self.sums.filter(|sums| *sums != Sums::F32) {
-            write!(f, ", sums {}", sums.name())?;
+            write!(f, ", sums {sums}")?;
         }
         self.notes.iter().try_for_each(|note| write!(f, ", {note}"))?;
         if let Some(composite) = self.composite {

@@ -37,6 +37,7 @@ use crate::thread::{self, FlagSlots, LayerId, Slot};
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum FlagChange {
     /// A flag was assigned, unset, restored or reset, also to the value that it had.
     Write {

@@ -1,6 +1,6 @@
 //! The vector instructions of this CPU, in the levels for which PyTorch compiles its kernels.
 
-use crate::base::named_enum;
+use crate::named_enum;
 use once_cell::race::OnceBox;
 
 use crate::base::env;
@@ -18,10 +18,9 @@ named_enum! {
     ///     CpuCapability::Avx2 | CpuCapability::Sve256 => 32,
     ///     _ => 16,
     /// };
-    /// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get().name());
+    /// println!("{}: vectors of {vector_bytes} bytes", CpuCapability::get());
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    #[non_exhaustive]
     pub enum CpuCapability {
         /// The baseline of the architecture.
         Default => "DEFAULT",

@@ -2,7 +2,7 @@
 
 use super::kind::FlagValue;
 use crate::base::invariant::UnwrapOrAssert;
-use crate::base::named_enum;
+use crate::named_enum;
 
 macro_rules! choices {
     ($($(#[doc = $doc:literal])+ $enum:ident {

@@ -1,6 +1,6 @@
 //! Explanations of flag values: the level and the location that set them.
 
-use crate::base::named_enum;
+use crate::named_enum;
 use std::fmt;
 
 use super::flag_spec::{Backing, FlagSpec};
@@ -57,11 +57,12 @@ impl Level {
 /// match find("cudnn.benchmark")?.explain().set_by {
 ///     Some(SetBy::Line(line)) => println!("set at {line}"),
 ///     Some(SetBy::Variable(name)) => println!("set by the environment variable {name}"),
-///     None => println!("not set, or writes are not traced"),
+///     _ => println!("not set, or writes are not traced"),
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetBy {
     /// A line of a program, if writes are traced (`INTERLOCK_DEBUG=1`).
     Line(SourceLocation),
@@ -92,6 +93,7 @@ impl fmt::Display for SetBy {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The name of a flag, or of an entry of a snapshot such as `state.grad`.
     pub name: &'static str,
@@ -121,7 +123,7 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {} ({}", self.name, self.effective.shown(), self.level.name())?;
+        write!(f, "{} = {} ({}", self.name, self.effective.shown(), self.level)?;
         if let Some(set_by) = &self.set_by {
             write!(f, ", set by {set_by}")?;
         }

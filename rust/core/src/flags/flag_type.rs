@@ -20,6 +20,7 @@ use crate::base::quote::{quoted, shown};
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum FlagType {
     /// On or off.
     Switch {

@@ -10,6 +10,7 @@ use super::value::{Float, InputValue, Value};
 use crate::Error;
 use crate::base::env::{self, SWITCH_WORDS, parse_switch};
 use crate::base::invariant::UnwrapOrAssert;
+use crate::base::quote::{all_of, one_of};
 
 /// The kind of value that a flag accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -418,24 +419,6 @@ fn is_none(text: &str) -> bool {
 
 fn all_names(names: &[&'static str], aliases: Aliases) -> Vec<&'static str> {
     names.iter().copied().chain(aliases.iter().map(|(alias, _)| *alias)).collect()
-}
-
-/// Formats names as `'a', 'b' or 'c'`.
-pub(super) fn one_of(names: &[&str]) -> String {
-    enumerated(names, "or")
-}
-
-/// Formats names as `'a', 'b' and 'c'`.
-fn all_of(names: &[&str]) -> String {
-    enumerated(names, "and")
-}
-
-fn enumerated(names: &[&str], word: &str) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
-        _ => quoted.concat(),
-    }
 }
 
 /// Formats names as `Literal["a", "b"]`.

@@ -1,10 +1,10 @@
 //! `set_float32_matmul_precision`, an older setting that writes two nodes of the precision tree.
 
-use super::kind::one_of;
 use super::precision::{self, Node, Precision};
 use super::write::{SlotWrite, commit};
 use super::{InputValue, SourceLocation};
-use crate::base::named_enum;
+use crate::base::quote::one_of;
+use crate::named_enum;
 use crate::{Error, Result};
 
 named_enum! {
@@ -35,11 +35,9 @@ impl MatmulPrecision {
         let (name, allowed) =
             ("set_float32_matmul_precision: precision".to_owned(), one_of(&Self::ALL.map(Self::name)));
         match given {
-            InputValue::Text(text) => Self::from_name(text).ok_or_else(|| Error::FlagValue {
-                name,
-                given: given.to_string(),
-                allowed,
-            }),
+            InputValue::Text(text) => {
+                text.parse().map_err(|_| Error::FlagValue { name, given: given.to_string(), allowed })
+            }
             _ => Err(Error::FlagType { name, given: given.to_string(), allowed }),
         }
     }

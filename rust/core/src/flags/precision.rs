@@ -3,13 +3,14 @@
 
 use super::environment;
 use super::flag_spec::qualified;
-use super::kind::{literal, one_of};
+use super::kind::literal;
 use super::scope::FlagScope;
 use super::write::{SlotWrite, Writes, commit};
 use super::{Level, SourceLocation};
 use crate::base::invariant::UnwrapOrAssert;
-use crate::base::named_enum;
+use crate::base::quote::one_of;
 use crate::base::sync::RelaxedU64;
+use crate::named_enum;
 use crate::thread::{self, FlagSlots, Masked, NodeMask, Slot};
 use crate::{Error, Result};
 
@@ -191,7 +192,7 @@ impl Node {
         if self.supports(precision) {
             return Ok(precision);
         }
-        let given = format!("'{}'", precision.name());
+        let given = format!("'{precision}'");
         Err(Error::FlagValue { name: qualified(self.name()), given, allowed: self.accepted() })
     }
 
@@ -225,7 +226,7 @@ impl Node {
 
     /// Returns the precision with this name, if the node accepts it.
     pub(super) fn precision_named(self, name: &str) -> Option<Precision> {
-        Precision::from_name(name).filter(|precision| self.supports(*precision))
+        name.parse().ok().filter(|precision| self.supports(*precision))
     }
 
     fn accepted_names(self) -> Vec<&'static str> {

@@ -144,7 +144,7 @@ impl FlagScope {
     /// Enters as [`enter`](FlagScope::enter) does.
     ///
     /// # Errors
-    /// Fails if the state of the current context cannot be stored.
+    /// Fails if the state of the current context cannot be stored, or the layers of the thread are dropped because it ends.
     pub fn try_enter(&self) -> Result<()> {
         self.scope.enter_slots(&self.slots)
     }

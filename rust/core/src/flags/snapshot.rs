@@ -24,6 +24,7 @@ use crate::thread::{self, FlagSlots, ProcessValues, ThreadState};
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SnapshotEntry {
     /// The dotted name.
     pub name: &'static str,

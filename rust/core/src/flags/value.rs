@@ -17,6 +17,7 @@ use crate::base::quote::{shortened, shown};
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum InputValue<'a> {
     /// Python's None.
     None,

@@ -22,6 +22,7 @@ const LENGTH: usize = 1_000;
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoggedWrite {
     /// The dotted name of the flag or node; a write of an alias is logged for its nodes.
     pub name: &'static str,

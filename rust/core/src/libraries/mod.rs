@@ -18,7 +18,7 @@ mod user_path;
 mod verbose;
 mod version;
 
-use crate::base::named_enum;
+use crate::named_enum;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
@@ -100,12 +100,13 @@ named_enum! {
 /// use interlock_core::libraries::MKL;
 ///
 /// match MKL.find()? {
-///     Some(found) => println!("{} ({})", found.path.display(), found.source.name()),
+///     Some(found) => println!("{} ({})", found.path.display(), found.source),
 ///     None => println!("{} is not installed", MKL.title()),
 /// }
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// The file.
     pub path: PathBuf,
@@ -125,6 +126,7 @@ pub struct Found {
 /// # Ok::<(), interlock_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// The file that is loaded or would be tried first.
     pub found: Option<Found>,

@@ -16,6 +16,7 @@ use super::loader::{Loaded, open_if_loaded};
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenMpRuntime {
     /// `libgomp` (GNU), `libiomp` (Intel) or `libomp` (LLVM).
     pub name: &'static str,

@@ -11,39 +11,31 @@ use crate::base::env;
 use crate::base::fork::rank;
 use crate::base::invariant::UnwrapOrAssert;
 use crate::base::sync::{ForkLock, RelaxedU64};
+use crate::named_enum;
 use crate::thread::{self, ThreadId};
 use crate::{Error, Result};
 
-/// A library that can report its calls.
-///
-/// ```
-/// use interlock_core::libraries::VerboseLibrary;
-///
-/// let library = VerboseLibrary::from_name("mkl");
-/// assert_eq!(library, Some(VerboseLibrary::Mkl));
-/// assert_eq!(VerboseLibrary::from_name("cudnn"), None);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerboseLibrary {
-    /// MKL: levels 0 and 1.
-    Mkl,
-    /// oneDNN: levels 0, 1 and 2, which also reports the creation of primitives.
-    OneDnn,
+named_enum! {
+    /// A library that can report its calls.
+    ///
+    /// ```
+    /// use interlock_core::libraries::VerboseLibrary;
+    ///
+    /// assert_eq!("mkl".parse(), Ok(VerboseLibrary::Mkl));
+    /// assert!("cudnn".parse::<VerboseLibrary>().is_err());
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum VerboseLibrary {
+        /// MKL: levels 0 and 1.
+        Mkl => "mkl",
+        /// oneDNN: levels 0, 1 and 2, which also reports the creation of primitives.
+        OneDnn => "onednn",
+    }
 }
 
 use VerboseLibrary::{Mkl, OneDnn};
 
 impl VerboseLibrary {
-    /// Returns the library with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Mkl, OneDnn].into_iter().find(|each| each.name() == name)
-    }
-
-    /// Returns the name of the library.
-    pub fn name(self) -> &'static str {
-        self.library().name
-    }
-
     fn library(self) -> &'static Library {
         match self {
             Mkl => &MKL,

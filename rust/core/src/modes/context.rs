@@ -18,6 +18,7 @@ use crate::thread::{self, Masked, PresentContext, Scope};
 /// context.exit();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ModeKind {
     /// `no_grad`: gradients are not recorded. Accepts no argument.
     NoGrad,
@@ -145,7 +146,8 @@ impl ModeContext {
     /// scope, until the object is entered, exited or used as a decorator.
     ///
     /// # Errors
-    /// Fails if a scope of a context that is not current sets the mode.
+    /// Fails if a scope of a context that is not current sets the mode, or the layers of the thread are dropped because it
+    /// ends.
     pub fn set(&self, mode: bool) -> Result<()> {
         self.mode.set(mode);
         if self.kind.writes_eagerly() {
@@ -172,7 +174,7 @@ impl ModeContext {
     /// Enters the mode as [`enter`](ModeContext::enter) does.
     ///
     /// # Errors
-    /// Fails if the state of the current context cannot be stored.
+    /// Fails if the state of the current context cannot be stored, or the layers of the thread are dropped because it ends.
     #[inline]
     pub fn try_enter(&self) -> Result<()> {
         self.try_enter_present(PresentContext::at_hand)
@@ -204,7 +206,7 @@ impl ModeContext {
     /// Revokes the eager write, because the object is used as a decorator.
     ///
     /// # Errors
-    /// Fails if the state of the current context cannot be stored.
+    /// Fails if the state of the current context cannot be stored, or the layers of the thread are dropped because it ends.
     pub fn revoke_write(&self) -> Result<()> {
         self.write.revoke(self.kind.mode())
     }

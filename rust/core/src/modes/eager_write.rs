@@ -19,9 +19,7 @@ pub(super) struct EagerWrite {
 impl EagerWrite {
     /// Writes to the innermost active layer that sets the mode, else to a base.
     pub(super) fn write(&self, mode: Mode, on: bool) -> Result<()> {
-        if let Some(written) = thread::write_mode(mode.name(), mode::single(mode, on))? {
-            self.written.set(packed(mode, written));
-        }
+        self.written.set(packed(mode, thread::write_mode(mode.name(), mode::single(mode, on))?));
         Ok(())
     }
 

@@ -153,7 +153,8 @@ mod tests {
                 let at_first = seen();
                 drop(guard);
                 let after_a_leave = seen();
-                ModeContext::new(ModeKind::SetGradEnabled).set(true).unwrap();
+                let written = ModeContext::new(ModeKind::SetGradEnabled).set(true);
+                assert!(matches!(written, Err(crate::Error::ThreadEnded { .. })), "{written:?}");
                 let after_a_write = seen();
                 let _entered = (enable_grad(), two_flags().guard());
                 [at_first, after_a_leave, after_a_write, seen()]

@@ -1,6 +1,6 @@
 //! The modes, as bits of the mode word.
 
-use crate::base::named_enum;
+use crate::named_enum;
 use crate::thread::{Masked, ThreadState, mode_bits, mode_word};
 
 named_enum! {

@@ -5,8 +5,8 @@
 //! thread ends; the first layer registers it.
 //!
 //! All functions may be called while the thread ends. Once its layers are dropped, the modes keep their last values,
-//! flags have the values of the process, and no device slot is set: enters, exits and writes of modes and devices do
-//! nothing, and a write of a flag changes the process.
+//! flags have the values of the process, and no device slot is set: enters and writes of modes and devices fail, guards
+//! and exits do nothing, and a write of a flag changes the process.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::mem::{self, ManuallyDrop};
@@ -21,6 +21,7 @@ use super::state::{self, Mark, Spare, State};
 use super::summary::Summary;
 use super::view::View;
 use super::{Masked, Slots, carried, carrier, changes, hooks, mode_bits, scope_trace};
+use crate::Error;
 use crate::base::env;
 use crate::base::sync::{debug_assert_unlocked, thread_local};
 
@@ -288,6 +289,12 @@ fn reported_modes(current: &Tls, owned: &Owned) -> Masked<u8> {
     }
     let set_here = owned.view().set_modes(|thread| thread == current.this_thread());
     if set_here == all || carried::is_open_here() { all } else { set_here }
+}
+
+/// Returns the error of an enter or a write after the layers of this thread are dropped.
+#[cold]
+pub(super) fn ended(action: impl Into<String>) -> Error {
+    Error::ThreadEnded { action: action.into() }
 }
 
 /// Runs `action` on this thread's layers after a look at the [`changes`] from elsewhere; returns `None` if the thread's

@@ -17,6 +17,9 @@ use crate::base::env;
 use crate::base::sync::{RelaxedU64, SpinLock};
 use crate::{Error, Result};
 
+/// The action of an enter that fails.
+const ENTER: &str = "enter a scope";
+
 /// The identity of an object that is entered and exited. It may be entered again while it is open, by several threads,
 /// and exited in any order.
 ///
@@ -147,8 +150,8 @@ impl Scope {
         self.enter_layer(Masked::default(), Some(slots)).map(drop)
     }
 
-    /// Pushes a layer of this scope in the current context, else on this thread, and returns its id: none if the thread
-    /// is ending. Fails, and pushes nothing, if the state of the context cannot be stored.
+    /// Pushes a layer of this scope in the current context, else on this thread, and returns its id. Fails, and pushes
+    /// nothing, if the state of the context cannot be stored, or the layers of the thread are dropped.
     #[inline]
     pub(super) fn enter_layer(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
         self.enter_after(PresentContext::at_hand(), |_| (), modes, slots)
@@ -168,7 +171,7 @@ impl Scope {
         {
             let Some(receipt) = context.store(&state) else {
                 mark.close();
-                return Err(Error::ContextNotStored { action: "enter a scope".into() });
+                return Err(Error::ContextNotStored { action: ENTER.into() });
             };
             changing.end_enter(state, context.serial, modes, slots);
             return Ok(self.opened(mark, receipt, context.serial, slots));
@@ -181,22 +184,22 @@ impl Scope {
             None => {
                 current::see();
                 before(reads::mode_word());
-                Ok(self.enter_on_thread(modes, slots))
+                self.enter_on_thread(modes, slots)
             }
         }
     }
 
     #[inline]
-    fn enter_on_thread(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> LayerId {
+    fn enter_on_thread(&self, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
         let pushed = match slots {
             None => native::push_modes(self.id, modes),
             Some(slots) => native::push_slots(self.id, modes, slots),
         };
-        // Nothing is pushed if the thread is ending: other threads may have the scope open.
-        let Some(pushed) = pushed else { return LayerId::NONE };
+        // Other threads may have the scope open.
+        let Some(pushed) = pushed else { return Err(current::ended(ENTER)) };
         self.entered_on.set(native::this_mailbox().0);
         hooks::report_pushed(pushed.id, slots.map(|slots| &**slots));
-        pushed.id
+        Ok(pushed.id)
     }
 
     /// Records a layer that was entered in a context, and returns its id.
@@ -214,13 +217,13 @@ impl Scope {
 
     #[inline(never)]
     fn enter_in(&self, context: &Context, modes: Masked<u8>, slots: Option<&Arc<Slots>>) -> Result<LayerId> {
-        let Some(id) = current::next_layer_id() else { return Ok(LayerId::NONE) };
+        let Some(id) = current::next_layer_id() else { return Err(current::ended(ENTER)) };
         let position = current::take_position().unwrap_or_else(Position::current);
         let mark = Arc::new(Mark::new(id, self.id, position));
         let modes_set_by = reads::this_thread();
         let layer = Layer { mark: mark.clone(), modes, modes_set_by, slots: slots.cloned() };
         let state = context.state().with(layer);
-        let receipt = context.store(|| "enter a scope".into(), &state).inspect_err(|_| mark.close())?;
+        let receipt = context.store(|| ENTER.into(), &state).inspect_err(|_| mark.close())?;
         Ok(self.opened(mark, receipt, context.stored.serial(), slots))
     }
 
@@ -390,7 +393,8 @@ impl Scope {
 }
 
 /// Removes a layer of this thread's state when it is dropped. It is not `Send`; if another task of the thread drops it,
-/// the layer is removed from the task or thread that created the guard.
+/// the layer is removed from the task or thread that created the guard. After the layers of a thread are dropped, while
+/// its thread-local variables are destroyed, a guard has no effect.
 ///
 /// ```
 /// use interlock_core::modes::{is_grad_enabled, no_grad};

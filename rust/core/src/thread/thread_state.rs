@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::captured_slots::CapturedSlots;
 use super::carried::CarriedValues;
 use super::scope::{Scope, ScopeGuard};
-use super::{DeviceObject, DeviceSlots, FlagSlots, Masked, Slots, carrier, native, process, reads, writes};
+use super::{
+    DeviceObject, DeviceSlots, FlagSlots, Masked, Slots, carrier, current, native, process, reads, writes,
+};
 use crate::Result;
 use crate::device::{Device, DeviceIndex};
 
@@ -153,8 +155,11 @@ impl ThreadState {
     /// without a scope on this thread and in the current context is gone.
     ///
     /// # Errors
-    /// Fails if the current context cannot be changed.
+    /// Fails if the current context cannot be changed, or the layers of the thread are dropped because it ends.
     pub fn install(&self) -> Result<()> {
+        if reads::is_ended() {
+            return Err(current::ended("install a state"));
+        }
         writes::unset_base_of_context()?;
         native::set_base(self.modes_of_layer(), self.slots());
         self.carried.restore();
@@ -211,7 +216,7 @@ impl StateScope {
     /// Enters as [`enter`](StateScope::enter) does.
     ///
     /// # Errors
-    /// Fails if the state of the current context cannot be stored.
+    /// Fails if the state of the current context cannot be stored, or the layers of the thread are dropped because it ends.
     pub fn try_enter(&self) -> Result<()> {
         let state = &self.state;
         let enter = || self.scope.enter_layer(state.modes_of_layer(), Some(state.slots()));
@@ -227,9 +232,12 @@ impl StateScope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::flags::{FlagScope, InputValue, find, flags};
     use crate::modes::{enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad};
     use crate::thread::TaskState;
+    use crate::thread::testing::run_at_thread_end;
+    use crate::thread::writes::set_device_slots;
 
     fn cudnn_enabled(value: bool) -> FlagScope {
         FlagScope::new([(find("cudnn.enabled").unwrap(), InputValue::Bool(value))], None).unwrap()
@@ -294,6 +302,29 @@ mod tests {
         flags::CUDNN_ENABLED.set(false).unwrap();
         assert!(!followed.run(|| flags::CUDNN_ENABLED.get()));
         assert!(pinned.run(|| flags::CUDNN_ENABLED.get()));
+    }
+
+    #[test]
+    fn enter_and_install_fail_after_the_layers_of_the_thread_are_dropped() {
+        let state = {
+            let _guard = no_grad();
+            ThreadState::capture()
+        };
+        let end = move |()| {
+            let (flags, scope) = (cudnn_enabled(false), StateScope::new(state.clone()));
+            flags.enter();
+            scope.enter();
+            let device = set_device_slots(DeviceSlots::from_device(1));
+            let failures = [flags.try_enter(), scope.try_enter(), state.install(), device];
+            flags.exit();
+            scope.exit();
+            (failures, seen())
+        };
+        let (failures, seen) = run_at_thread_end(|| drop(no_grad()), end);
+        for failure in failures {
+            assert!(matches!(failure, Err(Error::ThreadEnded { .. })), "{failure:?}");
+        }
+        assert_eq!(seen, (true, true, false));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::carrier::Context;
-use super::current::{Owned, Tls, next_layer_id, with_owned};
+use super::current::{Owned, Tls, ended, next_layer_id, with_owned};
 use super::ids::LayerId;
 use super::reads::{read, this_thread};
 use super::state::{Mark, State};
@@ -35,8 +35,8 @@ enum InContext {
     Base,
 }
 
-/// Writes one mode without a scope. Returns `None` if the thread is ending.
-pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMode>> {
+/// Writes one mode without a scope.
+pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<WrittenMode> {
     let context = Context::at_hand();
     let on_thread = |current: &Tls, owned: &mut Owned| {
         let target = owned.view().target_of_mode(bit.mask);
@@ -57,16 +57,16 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
         Some(Ok(WrittenMode { layer, old }))
     };
     let place = match with_owned(|current, owned, _| on_thread(current, owned)).flatten() {
-        None => return Ok(None),
-        Some(Ok(written)) => return Ok(Some(written)),
+        None => return Err(ended(format!("set {name}"))),
+        Some(Ok(written)) => return Ok(written),
         Some(Err(place)) => place,
     };
     let Some(context) = context else { return Err(not_at_hand(name)) };
     let state = context.state();
-    let mut written = None;
+    let mut written = WrittenMode { layer: LayerId::NONE, old: Masked::default() };
     let state = match place {
         InContext::Layer(mark) => state.with_layer(&mark, |layer| {
-            written = Some(WrittenMode { layer: mark.id, old: layer.modes.within(bit.mask) });
+            written = WrittenMode { layer: mark.id, old: layer.modes.within(bit.mask) };
             layer.modes = bit.over(layer.modes);
             layer.modes_set_by = this_thread();
         }),
@@ -74,7 +74,7 @@ pub(crate) fn write_mode(name: &str, bit: Masked<u8>) -> Result<Option<WrittenMo
             if base.id == LayerId::NONE {
                 base.id = next_layer_id().unwrap_or_default();
             }
-            written = Some(WrittenMode { layer: base.id, old: base.modes.within(bit.mask) });
+            written = WrittenMode { layer: base.id, old: base.modes.within(bit.mask) };
             base.modes = bit.over(base.modes);
             base.modes_set_by = this_thread();
         }),
@@ -135,7 +135,7 @@ pub fn set_device_slots(devices: DeviceSlots) -> Result<()> {
         let pieces = || devices.pieces().map(|piece| (place_of(&piece), piece)).collect::<Vec<_>>();
         owned.ensure_cleanup_registered().then(pieces)
     });
-    let Some(pieces) = pieces.flatten() else { return Ok(()) };
+    let Some(pieces) = pieces.flatten() else { return Err(ended(format!("set {NAME}"))) };
     let (of_context, of_thread): (Vec<_>, Vec<_>) = pieces
         .into_iter()
         .partition(|(place, _)| matches!(place, DevicePlace::Layer(_) | DevicePlace::BaseOfContext));

@@ -77,7 +77,7 @@ interlock_core::messages! { DriverStatus {
     DriverStatus::NotPermitted => "no CUDA device: this process has no permission to use NVIDIA's devices";
     DriverStatus::Forked =>
         "no CUDA device: CUDA was initialized before this process was forked, and cannot be used in the child; \
-         initialize it in the child only, or start the child with the method spawn or forkserver";
+         initialize it in the child only, or start the child with std::process::Command";
     DriverStatus::Failed { function, code } =>
         "no CUDA device: NVIDIA's driver failed to start: {function} returned {code}";
     DriverStatus::Found { version } => "NVIDIA's driver for CUDA {version} can be started";

@@ -97,8 +97,12 @@ impl EventTable {
 
     pub(crate) fn create(&self, device: &Arc<CudaDevice>, options: EventOptions) -> Result<EventHandle> {
         if options.timing && options.interprocess {
-            let allowed = format!("False for one of them on {}", device.device_id());
-            return Err(Error::argument("Event: enable_timing and interprocess", "True and True", allowed));
+            let allowed = format!("false for one of them on {}", device.device_id());
+            return Err(Error::argument(
+                "Event: EventOptions::timing and interprocess",
+                "true and true",
+                allowed,
+            ));
         }
         let op = device.begin("Event")?;
         // SAFETY: the pointer is valid.
@@ -115,7 +119,7 @@ impl EventTable {
         let [start, end] = [self.find(start, OPERATION)?, self.find(end, OPERATION)?];
         let misused = |reason: &str| Error::device(start.device.device_id(), OPERATION, reason);
         if !(start.options.timing && end.options.timing) {
-            return Err(misused("both events must be created with enable_timing=True"));
+            return Err(misused("both events must be created with EventOptions::timing"));
         }
         let op = start.device.begin(OPERATION)?;
         for event in [&start, &end] {

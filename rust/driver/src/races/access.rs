@@ -4,26 +4,30 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use interlock_core::named_enum;
+
 use super::clock::{Actor, VectorClock};
 use crate::{Stack, StreamHandle};
 
-/// What an access does with the bytes.
-///
-/// ```
-/// use interlock_driver::races::AccessKind;
-///
-/// assert_eq!((AccessKind::Write.name(), AccessKind::Write.verb()), ("write", "writes"));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessKind {
-    /// It reads them.
-    Read,
-    /// It writes them.
-    Write,
-    /// It allocates them for later work of a stream.
-    Allocation,
-    /// It frees them.
-    Release,
+named_enum! {
+    /// What an access does with the bytes.
+    ///
+    /// ```
+    /// use interlock_driver::races::AccessKind;
+    ///
+    /// assert_eq!((AccessKind::Write.name(), AccessKind::Write.verb()), ("write", "writes"));
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum AccessKind {
+        /// It reads them.
+        Read => "read",
+        /// It writes them.
+        Write => "write",
+        /// It allocates them for later work of a stream.
+        Allocation => "allocation",
+        /// It frees them.
+        Release => "release",
+    }
 }
 
 impl AccessKind {
@@ -34,16 +38,6 @@ impl AccessKind {
             AccessKind::Write => "writes",
             AccessKind::Allocation => "gets",
             AccessKind::Release => "frees",
-        }
-    }
-
-    /// Returns the name: "read", "write", "allocation" or "release".
-    pub fn name(self) -> &'static str {
-        match self {
-            AccessKind::Read => "read",
-            AccessKind::Write => "write",
-            AccessKind::Allocation => "allocation",
-            AccessKind::Release => "release",
         }
     }
 }

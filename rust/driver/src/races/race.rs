@@ -18,6 +18,7 @@ use crate::{Frame, StreamHandle};
 /// # let _ = size;
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RacingAccess {
     /// The work that accesses the bytes.
     pub work: Work,

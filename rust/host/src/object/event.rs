@@ -122,7 +122,7 @@ impl Inner {
             let event = self.event(handle, OPERATION)?;
             let reason = match (event.completed_at, event.timing, &event.recorded_at) {
                 (Some(time), ..) => return Ok(time),
-                (None, false, _) => "both events must be created with enable_timing=True",
+                (None, false, _) => "both events must be created with EventOptions::timing",
                 (None, true, RecordedAt::Never) => "both events must be recorded",
                 (None, true, RecordedAt::InStream(..)) => "both events must have completed",
                 (None, true, RecordedAt::InCapture(..)) => "events of a capture have no time",

@@ -175,9 +175,8 @@ fn from_python(key: &'static Key, default: &Value, given: &Bound<'_, PyAny>) -> 
     match default {
         Value::Backend(_) => {
             let name = given.cast::<PyString>().map_err(|_| wrong_type(key, "a str", given))?.to_string();
-            let refused = || Error::argument(argument(key.name), quoted(&name), key.expected);
-            let backend = Backend::from_name(&name).ok_or_else(|| exception(given.py(), &refused()))?;
-            Ok(Value::Backend(backend))
+            let refused = |_| Error::argument(argument(key.name), quoted(&name), key.expected);
+            name.parse().map(Value::Backend).map_err(|error| exception(given.py(), &refused(error)))
         }
         Value::Switch(_) => {
             let switch = try_bool(given)?.ok_or_else(|| wrong_type(key, "a bool", given))?;

@@ -14,6 +14,7 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use super::fault_injection::FaultInjector;
 use super::stream::{self, Stream};
+use crate::advice::in_python;
 use crate::args;
 use crate::context::sync;
 use crate::context::traverse_scope;
@@ -162,7 +163,7 @@ fn device_count(py: Python<'_>) -> PyResult<u32> {
 /// Return the reason why no accelerator with a device is available, in one sentence; None if one is.
 #[pyfunction]
 fn unavailable_reason(py: Python<'_>) -> Option<String> {
-    detach_with_env(py, accelerator::unavailable_reason)
+    detach_with_env(py, accelerator::unavailable_reason).map(in_python)
 }
 
 /// Return the index of the current device of this context, 0 unless another device was made current.

@@ -5,6 +5,7 @@ use interlock::accelerator::memory::OutOfMemory;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 
+use crate::advice::in_python;
 use crate::device::Device;
 use crate::errors::{ToPyErr, core_class_name, new_exception};
 use crate::pending_exception;
@@ -37,7 +38,7 @@ impl ToPyErr for Error {
         if let Some(pending) = pending_exception::take(py, self) {
             return pending;
         }
-        let exception = new_exception(py, class_name(self), self.to_string());
+        let exception = new_exception(py, class_name(self), in_python(self.to_string()));
         // If an attribute can't be set, the exception still has its class and message.
         let _ = add_attributes(py, exception.value(py), self);
         if let Error::Device { cause: Some(cause), .. } = self

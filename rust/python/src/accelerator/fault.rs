@@ -31,8 +31,8 @@ pub(super) fn optional_text(given: Option<&Bound<'_, PyAny>>, argument: &str) ->
 /// Extracts `operation`.
 pub(super) fn operation(given: &Bound<'_, PyAny>) -> PyResult<FaultOperation> {
     let name = extract_str(given, "FaultInjector.inject: operation")?;
-    FaultOperation::parse(&name).ok_or_else(|| {
-        let names = FaultOperation::ALL.map(|operation| format!("\"{}\"", operation.name()));
+    name.parse().map_err(|_| {
+        let names = FaultOperation::ALL.map(|operation| format!("\"{operation}\""));
         refused(given.py(), "operation", quoted(&name), &format!("one of {}", names.join(", ")))
     })
 }

@@ -1,9 +1,7 @@
 //! Recordings of the memory history, and their replay.
 
 use interlock::accelerator::Error;
-use interlock::accelerator::memory::{
-    self, HistoryConfig, HistoryRecorder, ReleaseReason, TraceAction, TraceEntry,
-};
+use interlock::accelerator::memory::{self, HistoryConfig, HistoryRecorder, TraceAction, TraceEntry};
 use interlock_core::base::quote::quoted;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
@@ -137,7 +135,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
     let word = key(entry, "action")?;
     let word: String =
         word.extract().map_err(|_| malformed(entry.py(), "an action of type", &type_name(&word)))?;
-    let action = TraceAction::from_name(&word).ok_or_else(|| malformed(entry.py(), "an action", &word))?;
+    let action: TraceAction = word.parse().map_err(|_| malformed(entry.py(), "an action", &word))?;
     let address = match action {
         TraceAction::OutOfMemory | TraceAction::Snapshot => 0,
         _ => number(entry, "addr")?,
@@ -166,7 +164,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         stream: number::<i64>(entry, "stream")?,
         time: 0,
         pool: pool.filter(|pool| *pool != (0, 0)),
-        cause: cause.transpose()?.as_deref().and_then(ReleaseReason::from_name),
+        cause: cause.transpose()?.and_then(|name| name.parse().ok()),
         stack: None,
         annotation: None,
     })

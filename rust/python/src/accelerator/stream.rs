@@ -255,7 +255,7 @@ impl Stream {
             StreamKind::Default => "default",
             StreamKind::Pooled => "pooled",
             StreamKind::Dedicated => "dedicated",
-            StreamKind::External => "external",
+            _ => "external",
         };
         let (device, index) = (self.core.device().kind(), self.core.device_index());
         let (id, priority) = (self.core.id(), self.core.priority());

@@ -64,6 +64,7 @@ impl FlagChange {
                 FlagChange { layer: Some(*layer), values: Some(set.unbind()), ..empty("enter") }
             }
             CoreFlagChange::Exit { layer } => FlagChange { layer: Some(*layer), ..empty("exit") },
+            _ => empty("other"),
         })
     }
 }

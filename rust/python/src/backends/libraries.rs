@@ -101,7 +101,7 @@ fn load_library(name: &Bound<'_, PyAny>, path: &Bound<'_, PyAny>) -> PyResult<De
 }
 
 fn describe(library: &Library) -> interlock::Result<Description> {
-    let Status { found, is_loaded, version } = library.status()?;
+    let Status { found, is_loaded, version, .. } = library.status()?;
     let (path, source) = found.map(|found| (found.path.into_os_string(), found.source.name())).unzip();
     Ok((library.name(), library.title(), path, source, is_loaded, version.map(|version| version.text)))
 }
@@ -110,7 +110,7 @@ fn describe(library: &Library) -> interlock::Result<Description> {
 #[pyfunction]
 fn openmp_runtimes(py: Python<'_>) -> Vec<(&'static str, OsString, Option<u32>)> {
     let runtimes = detach_with_env(py, libraries::openmp_runtimes).into_iter();
-    runtimes.map(|OpenMpRuntime { name, path, threads }| (name, path.into_os_string(), threads)).collect()
+    runtimes.map(|OpenMpRuntime { name, path, threads, .. }| (name, path.into_os_string(), threads)).collect()
 }
 
 /// Extracts a library by its name as the argument `what`, after updating the search paths of Python's packages.
@@ -170,8 +170,8 @@ impl VerboseScope {
     fn new(name: &Bound<'_, PyAny>, level: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = level.py();
         let name = &*extract_str(name, "VerboseScope: name")?;
-        let Some(library) = VerboseLibrary::from_name(name) else {
-            let names = [VerboseLibrary::Mkl, VerboseLibrary::OneDnn].map(VerboseLibrary::name);
+        let Ok(library) = name.parse::<VerboseLibrary>() else {
+            let names = VerboseLibrary::ALL.map(VerboseLibrary::name);
             let error = accelerator::Error::argument("VerboseScope: name", quoted(name), names.join(" or "));
             return Err(exception(py, &error));
         };

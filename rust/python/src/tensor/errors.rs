@@ -5,16 +5,17 @@ use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError, PyTypeErr
 use pyo3::prelude::*;
 
 use super::program::{anomaly_exception, raised};
+use crate::advice::in_python;
 use crate::errors::{ToPyErr, new_exception};
 
 impl ToPyErr for Error {
     fn to_pyerr(&self, py: Python<'_>) -> PyErr {
         match self {
             Error::Anomaly { node, stack, error } => {
-                let original = with_message(py, error, self.to_string());
+                let original = with_message(py, error, in_python(self.to_string()));
                 anomaly_exception(py, node, stack.as_deref(), original)
             }
-            error => with_message(py, error, error.to_string()),
+            error => with_message(py, error, in_python(error.to_string())),
         }
     }
 }

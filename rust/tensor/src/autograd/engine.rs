@@ -319,7 +319,7 @@ impl GraphTask {
     /// may add to them in place, or the reason why it may not read them.
     fn grad_buffers(&self, node: &Node, hooks: Option<&HookCalls>) -> GradBuffers {
         if self.create_graph {
-            return Err("create_graph must be False");
+            return Err("BackwardArgs::create_graph must be false");
         }
         if hooks.is_some_and(HookCalls::has_post) {
             return Err("the node must have no hook of register_hook, which could not observe the gradients");

@@ -167,10 +167,10 @@ impl fmt::Display for Error {
             Error::StaleStream { node } => write!(
                 f,
                 "{node}: its stream is a default stream, which would invalidate the graph that is being captured; run the \
-                 forward pass in the capture, or call autograd.graph.set_override_stale_capture_stream(True)"
+                 forward pass in the capture, or call autograd::set_override_stale_capture_stream(true)"
             ),
             Error::GraphFreed { node } => {
-                write!(f, "{node}: graph already freed: pass retain_graph=True to the first backward()")
+                write!(f, "{node}: graph already freed: set BackwardArgs::retain_graph in the first backward()")
             }
             Error::NestedPasses { op, limit } => {
                 write!(f, "{op}: at most {limit} backward passes can run inside of each other")
@@ -181,7 +181,7 @@ impl fmt::Display for Error {
                  other thread can run it"
             ),
             Error::OneBackward { node, hint } => {
-                write!(f, "{node}: the backward pass cannot be recorded (create_graph=True); {hint}")
+                write!(f, "{node}: the backward pass cannot be recorded (BackwardArgs::create_graph); {hint}")
             }
             Error::Modified { node, shape, saved, now } => write!(
                 f,
@@ -195,7 +195,7 @@ impl fmt::Display for Error {
             ),
             Error::Unused { index } => write!(
                 f,
-                "grad: the outputs do not depend on input {index}; allow_unused=True returns None for it"
+                "grad: the outputs do not depend on input {index}; autograd::grad with `allow_unused` returns None for it"
             ),
             Error::Devices { op, left, right } => write!(
                 f,
@@ -206,12 +206,12 @@ impl fmt::Display for Error {
                 f,
                 "{op}: elements of a device tensor cannot be read while its stream captures a graph, because the \
                  captured work has not run; read them after a replay{}",
-                if matches!(*op, "to" | "copy_") { ", or record the copy with non_blocking=True" } else { "" }
+                if matches!(*op, "to" | "copy_") { ", or record the copy with Tensor::to and `non_blocking`" } else { "" }
             ),
             Error::Capturing { op, reads: false } => write!(
                 f,
                 "{op}: elements cannot be copied from the CPU while the stream captures a graph, because the copy \
-                 waits; copy them before the capture, or call copy_() or to() with non_blocking=True"
+                 waits; copy them before the capture, or call Tensor::copy_from or Tensor::to with `non_blocking`"
             ),
             Error::OnDevice { op, device } => {
                 write!(f, "{op}: the tensor must be on the CPU, got {device}; call cpu() first")
@@ -231,7 +231,7 @@ impl fmt::Display for Error {
             Error::NotDeterministic { op } => write!(
                 f,
                 "{op}: accumulate must be True while backends.deterministic_algorithms is True, got False: no kernel \
-                 has a fixed order of assignments; use index_put_, or use_deterministic_algorithms(True, warn_only=True)"
+                 has a fixed order of assignments; use index_put_, or set flags::DETERMINISTIC_ALGORITHMS_WARN_ONLY"
             ),
             Error::Foreign(error) => error.fmt(f),
             Error::GradientCount { node, expected, given } => write!(

@@ -289,7 +289,7 @@ impl Inner {
         self.quota.total = total;
         if number > self.config_number {
             self.config_number = number;
-            self.heap.policy = SizePolicy::of(config);
+            self.heap.policy = SizePolicy::of(config, total);
             self.heap.stats.max_split_size = self.heap.policy.reported_max_split_size();
             self.quota.configure(config);
         }
@@ -307,20 +307,18 @@ impl Inner {
         self.recorder.trace_oom(free.unwrap_or(0), requested as u64, stream, pool);
         self.heap.stats.num_ooms += 1;
         let stats = &self.heap.stats;
-        let mut state = AllocatorState {
-            rounded,
-            segment: self.heap.policy.segment_size(rounded).unwrap_or(rounded),
-            is_small: SizePolicy::is_small(rounded),
-            allocated: stats.allocated_bytes.all.current,
-            reserved: stats.reserved_bytes.all.current,
-            expandable: self.heap.policy.expandable_segments,
-            limit: self.quota.limit,
-            is_capturing,
-            free,
-            stream,
-            pool,
-            ..AllocatorState::default()
-        };
+        let mut state = AllocatorState::default();
+        state.rounded = rounded;
+        state.segment = self.heap.policy.segment_size(rounded).unwrap_or(rounded);
+        state.is_small = SizePolicy::is_small(rounded);
+        state.allocated = stats.allocated_bytes.all.current;
+        state.reserved = stats.reserved_bytes.all.current;
+        state.expandable = self.heap.policy.expandable_segments;
+        state.limit = self.quota.limit;
+        state.is_capturing = is_capturing;
+        state.free = free;
+        state.stream = stream;
+        state.pool = pool;
         self.heap.classify_free_blocks(&mut state);
         state
     }

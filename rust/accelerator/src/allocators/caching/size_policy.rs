@@ -26,11 +26,14 @@ pub(super) struct SizePolicy {
     max_non_split_rounding: usize,
     /// The size of segments for blocks between small and exact ones.
     large_segment_size: usize,
+    /// The memory of the device in whole blocks: no segment is larger, unless a block is.
+    memory: usize,
     /// The fraction of the limit above which the least recently used blocks are released; 0 disables it.
     pub(super) garbage_collection_threshold: f64,
     /// The number of steps between two powers of two to which sizes are rounded up; `None` without such steps.
     roundup_divisions: Option<RoundupDivisions>,
-    /// Whether segments are expandable. Without caching they are not, because each block is a segment of its own.
+    /// Whether segments are expandable. Without caching they are not, because each block is a segment of its own, nor on
+    /// a device with less memory than a unit of expansion.
     pub(super) expandable_segments: bool,
     /// Whether free blocks are cached.
     pub(super) caching: bool,
@@ -44,21 +47,26 @@ fn in_bytes(megabytes: usize) -> usize {
 
 impl Default for SizePolicy {
     fn default() -> Self {
-        SizePolicy::of(&AllocatorConfig::default())
+        SizePolicy::of(&AllocatorConfig::default(), 0)
     }
 }
 
 impl SizePolicy {
-    /// Creates the policy of a configuration.
-    pub(super) fn of(config: &AllocatorConfig) -> Self {
+    /// Creates the policy of a configuration on a device with `total` bytes; 0 if its driver does not report them.
+    pub(super) fn of(config: &AllocatorConfig, total: u64) -> Self {
+        let memory = match usize::try_from(total) {
+            Ok(0) | Err(_) => usize::MAX,
+            Ok(bytes) => bytes / MIN_BLOCK_SIZE * MIN_BLOCK_SIZE,
+        };
         SizePolicy {
+            memory,
             max_split_size: config.max_split_size_mb.map_or(usize::MAX, in_bytes),
             max_non_split_rounding: in_bytes(config.max_non_split_rounding_mb),
             large_segment_size: in_bytes(config.large_segment_size_mb),
             garbage_collection_threshold: config.garbage_collection_threshold,
             roundup_divisions: Some(config.roundup_power2_divisions.clone())
                 .filter(|divisions| !divisions.is_off()),
-            expandable_segments: config.expandable_segments && config.caching,
+            expandable_segments: config.expandable_segments && config.caching && memory >= SMALL_BUFFER,
             caching: config.caching,
             throw_on_oom: config.throw_on_cudamalloc_oom,
         }
@@ -90,17 +98,18 @@ impl SizePolicy {
 
     /// Returns the segment size for a block of this size; `None` if it exceeds the address space.
     pub(super) fn segment_size(&self, bytes: usize) -> Option<usize> {
-        match bytes {
-            _ if !self.caching => Some(bytes),
-            0..=SMALL_SIZE => Some(SMALL_BUFFER),
-            _ if bytes < MIN_LARGE_ALLOC => Some(self.large_segment_size),
-            _ => bytes.checked_next_multiple_of(ROUND_LARGE),
-        }
+        let segment = match bytes {
+            _ if !self.caching => bytes,
+            0..=SMALL_SIZE => SMALL_BUFFER,
+            _ if bytes < MIN_LARGE_ALLOC => self.large_segment_size,
+            _ => bytes.checked_next_multiple_of(ROUND_LARGE)?,
+        };
+        Some(segment.min(self.memory).max(bytes))
     }
 
     /// Returns the bytes by which an expandable segment grows, before rounding to the driver's granularity.
     pub(super) fn map_unit(&self, small: bool) -> usize {
-        if small { SMALL_BUFFER } else { self.large_segment_size }
+        if small { SMALL_BUFFER } else { self.large_segment_size.min(self.memory) }
     }
 
     /// Returns whether a block with a `rest` beyond the request is split.

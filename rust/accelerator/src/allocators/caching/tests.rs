@@ -122,6 +122,20 @@ fn statistics_queries_do_not_affect_the_layout_of_blocks() {
 }
 
 #[test]
+fn devices_with_less_memory_than_a_segment_can_be_filled() {
+    for config in [AllocatorConfig::default(), expandable()] {
+        for memory in [512, 1000, MIB, 3 * MIB, 12 * MIB] {
+            let rig = Rig::new(memory, config.clone());
+            drop(rig.allocate(1).unwrap());
+            let whole =
+                rig.allocate(if config.expandable_segments { MIB.min(memory) } else { memory } / 512 * 512);
+            whole.unwrap();
+            assert!(rig.allocate(memory + 1).is_err(), "{memory}");
+        }
+    }
+}
+
+#[test]
 fn stream_with_the_handle_of_a_dropped_external_one_waits_for_its_work() {
     let rig = Rig::new(64 * MIB, AllocatorConfig::default());
     let runtime = rig.device.started().runtime();

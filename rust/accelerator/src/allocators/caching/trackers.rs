@@ -13,6 +13,7 @@
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrackerStats {
     /// Bytes that were allocated since the tracker was opened and are still in use.
     pub current: u64,

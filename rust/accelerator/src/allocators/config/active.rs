@@ -40,6 +40,7 @@ pub(crate) struct ActiveConfig {
 /// # Ok::<(), interlock_accelerator::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// The defaults.
     Default,

@@ -210,6 +210,7 @@ impl Key {
 /// println!("{count} of {} keys have an effect", KEYS.len());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Applies {
     /// With the next call of the allocator.
     Immediately,
@@ -241,6 +242,7 @@ impl Applies {
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Requirement {
     /// The allocator caches memory.
     Caching,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use interlock_core::base::named_enum;
+use interlock_core::named_enum;
 
 use super::RoundupDivisions;
 
@@ -36,7 +36,7 @@ pub enum Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Backend(backend) => f.write_str(backend.name()),
+            Value::Backend(backend) => backend.fmt(f),
             Value::Switch(true) => f.write_str("True"),
             Value::Switch(false) => f.write_str("False"),
             Value::Number(number) | Value::Limit(Some(number)) => number.fmt(f),
@@ -97,7 +97,7 @@ macro_rules! config_values {
 }
 
 config_values! {
-    Backend => Backend, Backend::from_name;
+    Backend => Backend, |word: &str| word.parse().ok();
     bool => Switch, parse_switch;
     usize => Number, parse_number;
     Option<usize> => Limit, |word| parse_number(word).map(Some);

@@ -225,15 +225,14 @@ impl BlockPool {
 
     /// Returns the state of the cache for the error of a failed request of this rounded size.
     pub(super) fn oom_state(&self, rounded: usize) -> AllocatorState {
-        AllocatorState {
-            rounded,
-            segment: rounded,
-            allocated: self.stats.active_bytes.current,
-            reserved: self.stats.allocated_bytes.current,
-            // Blocks are neither merged nor used for much smaller requests.
-            largest_free: self.free.range(..rounded).next_back().map_or(0, |(bytes, _)| *bytes as u64),
-            ..AllocatorState::default()
-        }
+        let mut state = AllocatorState::default();
+        (state.rounded, state.segment) = (rounded, rounded);
+        state.allocated = self.stats.active_bytes.current;
+        state.reserved = self.stats.allocated_bytes.current;
+        // Blocks are neither merged nor used for much smaller requests.
+        let largest = self.free.range(..rounded).next_back();
+        state.largest_free = largest.map_or(0, |(bytes, _)| *bytes as u64);
+        state
     }
 
     /// Returns the bytes that the driver has allocated for the pool and that the program does not use.

@@ -108,7 +108,7 @@ fn prefers_native_depthwise(call: &ConvCall) -> bool {
         && match CUDNN_DEPTHWISE_KERNEL.get() {
             DepthwiseKernel::Cudnn => false,
             DepthwiseKernel::Native => true,
-            DepthwiseKernel::Auto => !is_fast_on_cudnn(call),
+            _ => !is_fast_on_cudnn(call),
         }
 }
 

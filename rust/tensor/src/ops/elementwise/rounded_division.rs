@@ -41,7 +41,7 @@ pub fn floor_divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'
     let (operands, out) = rounded_quotient(op, (left.into(), right.into()), RoundingMode::Floor)?;
     if let Some(builder) = NodeBuilder::new("NotImplemented", &[&operands.left, &operands.right])? {
         builder.set_history(&out, move |_, _| {
-            let hint = "div(rounding_mode='floor') has a gradient, which is 0";
+            let hint = "divide_with(.., RoundingMode::Floor) has a gradient, which is 0";
             Err(Error::NotDifferentiable { op, hint })
         })?;
     }

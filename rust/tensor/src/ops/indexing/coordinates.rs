@@ -106,7 +106,7 @@ impl Tensor {
                 let node = "ScatterReduceBackward0";
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
                     let hint =
-                        "instead of reduce='multiply', multiply by gathered values and scatter the products";
+                        "instead of ScatterReduce::Multiply, multiply by gathered values and scatter the products";
                     Err(Error::NotDifferentiable { op, hint })
                 })
             }

@@ -170,7 +170,7 @@ impl Attributes {
         let mode = match rounding {
             Rounding::Bf16 => 1,
             Rounding::Tf32 => 4,
-            Rounding::None | Rounding::Bfx9 => 0,
+            _ => 0,
         };
         Attributes { mode, is_deterministic }
     }

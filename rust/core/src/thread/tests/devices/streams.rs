@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use super::*;
+use crate::Error;
 use crate::flags::flags::{CUDNN_BENCHMARK, CUDNN_ENABLED};
 use crate::modes::no_grad;
 use crate::thread::current::is_borrowed;
@@ -144,7 +145,8 @@ fn device_slots_are_undecided_after_the_end_of_a_thread() {
     let end = move |open| {
         let at_first = seen();
         drop(open);
-        set_device_slots(of_stream(late.clone()));
+        let written = binding::set_device_slots(of_stream(late.clone()));
+        assert!(matches!(written, Err(Error::ThreadEnded { .. })), "{written:?}");
         let _entered = guard(of_stream(late));
         let captured = ThreadState::capture();
         [at_first, seen(), captured.run(seen)]

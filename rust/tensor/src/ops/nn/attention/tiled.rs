@@ -156,7 +156,7 @@ pub(crate) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
         if is_recording() {
             return Err(Error::OneBackward {
                 node,
-                hint: "select the math kernel, sdpa_kernel(SDPBackend.MATH)",
+                hint: "select the math kernel with flags::CUDA_SDP_PRIORITY",
             });
         }
         let (query, key) = (ctx.saved(query)?, ctx.saved(key)?);
