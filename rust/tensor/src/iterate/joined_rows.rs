@@ -34,6 +34,10 @@ impl JoinedRows {
         }
         let continuations = elements.plan.continuations()?;
         let mut steps = elements.plan.steps();
+        let ([target, ..], [target_step, ..]) = (continuations, steps);
+        if target != Continuation::WithoutGap || target_step == 0 {
+            return None;
+        }
         let sizes = elements.stored.iter().map(|stored| stored.size());
         for ((step, continuation), size) in steps.iter_mut().zip(continuations).zip(sizes) {
             if continuation != Continuation::WithoutGap {

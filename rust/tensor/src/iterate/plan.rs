@@ -248,8 +248,7 @@ impl Plan {
         self.outer.last().map(|outer| (self.run.size, outer.size))
     }
 
-    /// Returns how each operand continues from one run to the next; `None` if one does so in another way, or if the first
-    /// operand has a gap.
+    /// Returns how each operand continues from one run to the next; `None` if one does so in another way.
     pub(super) fn continuations(&self) -> Option<[Continuation; MAX_OPERANDS]> {
         let outer = self.outer.last()?;
         let mut all = [Continuation::WithoutGap; MAX_OPERANDS];
@@ -261,8 +260,7 @@ impl Plan {
                 _ => return None,
             };
         }
-        let ([first, ..], [step, ..]) = (all, self.run.steps);
-        (first == Continuation::WithoutGap && step > 0).then_some(all)
+        Some(all)
     }
 
     /// Calls `run` with runs that make up a range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that
@@ -298,7 +296,7 @@ impl Plan {
     }
 
     /// Calls `run` with whole runs of a range of elements, up to `most` at once, and with the parts of runs at its ends.
-    fn for_each_rows(&self, elements: Range<usize>, most: usize, run: &mut dyn FnMut(Runs)) {
+    pub(super) fn for_each_rows(&self, elements: Range<usize>, most: usize, run: &mut dyn FnMut(Runs)) {
         let (size, steps) = (self.run.size, self.run.steps);
         let around = self.outer.last().copied().unwrap_or(ONE);
         let mut run = |positions, count, rows| {

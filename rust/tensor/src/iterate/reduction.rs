@@ -3,7 +3,7 @@
 use super::elements::LONG;
 use super::launch::{Launch, Target, threads_on};
 use super::parallel::{THREADED_ELEMENTS, for_each};
-use super::plan::{Plan, PlanOperand};
+use super::plan::{Continuation, Plan, PlanOperand};
 use super::run::{BLOCK, Block, is_stored_as};
 use super::slices::new_tensor;
 use crate::layout::Layout;
@@ -241,7 +241,12 @@ impl Reduction {
         if is_stored_as(source, self.stored, dtype) {
             if (state_step, step) == (reduce_loop.state_size(), dtype.size()) {
                 // SAFETY: guaranteed by the caller; the elements are aligned and have no gaps.
-                unsafe { accumulate_dense(plan, reduce_loop, states, source) };
+                unsafe {
+                    match WideRows::of(plan, reduce_loop) {
+                        Some(wide) => wide.accumulate(plan, reduce_loop, states, source),
+                        None => accumulate_dense(plan, reduce_loop, states, source),
+                    }
+                }
                 return;
             }
             plan.for_each_run(0..plan.numel(), &mut |[state, at, ..], count| {
@@ -330,6 +335,74 @@ unsafe fn accumulate_dense(plan: &Plan, reduce_loop: &dyn ReduceLoop, states: *m
         rows.rows += 1;
     });
     add(&mut rows);
+}
+
+/// Short runs that are added to the same states, as in the sums of the columns of a narrow matrix: several of them are a wide
+/// row with states of its own, which are merged at the end. A call of the loop for each run would take longer than its elements.
+struct WideRows {
+    /// The number of runs in a wide row.
+    runs: usize,
+    /// The number of elements of a run.
+    count: usize,
+}
+
+/// Memory for the states of a wide row.
+type WideStates = [Block; 4];
+
+impl WideRows {
+    /// Returns the wide rows of short runs without gaps, if there are many.
+    fn of(plan: &Plan, reduce_loop: &dyn ReduceLoop) -> Option<Self> {
+        let (count, number) = plan.rows()?;
+        let [states, elements, ..] = plan.continuations()?;
+        let runs = BLOCK.min(size_of::<WideStates>() / reduce_loop.state_size()) / count;
+        let are_joined = (states, elements) == (Continuation::SameRow, Continuation::WithoutGap);
+        // Fewer runs are not worth the additional states.
+        (are_joined && runs >= 4 && number / runs >= 2 * ROWS).then_some(WideRows { runs, count })
+    }
+
+    /// Adds the elements of the plan to states.
+    ///
+    /// # Safety
+    /// As for [`accumulate_dense`].
+    unsafe fn accumulate(
+        &self,
+        plan: &Plan,
+        reduce_loop: &dyn ReduceLoop,
+        states: *mut u8,
+        source: *const u8,
+    ) {
+        let (state_step, step) = (reduce_loop.state_size(), reduce_loop.source().size());
+        let width = self.runs * self.count;
+        let mut memory: WideStates = [Block::uninit(); 4];
+        let wide: *mut u8 = memory.as_mut_ptr().cast();
+        plan.for_each_rows(0..plan.numel(), usize::MAX, &mut |runs| {
+            let [state, at, ..] = runs.positions;
+            let states = states.wrapping_add(state);
+            let row = |number: usize| source.wrapping_add(at + number * width * step);
+            let rows = runs.rows / self.runs;
+            // SAFETY: guaranteed by the caller; the memory has room for the states of a wide row.
+            unsafe {
+                reduce_loop.begin(wide, width);
+                for first in (0..rows).step_by(ROWS) {
+                    if rows - first >= ROWS {
+                        let sources = std::array::from_fn(|number| row(first + number));
+                        reduce_loop.accumulate_rows(wide, sources, width);
+                    } else {
+                        (first..rows).for_each(|number| {
+                            reduce_loop.accumulate((wide, state_step), (row(number), step), width);
+                        });
+                    }
+                }
+                for number in 0..self.runs {
+                    reduce_loop.merge(states, wide.add(number * self.count * state_step), self.count);
+                }
+                for number in rows * self.runs..runs.rows {
+                    let source = source.wrapping_add(at + number * self.count * step);
+                    reduce_loop.accumulate((states, state_step), (source, step), self.count);
+                }
+            }
+        });
+    }
 }
 
 #[cfg(test)]
