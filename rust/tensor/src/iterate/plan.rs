@@ -389,9 +389,10 @@ mod tests {
         );
         assert!(transposed.crosses_lines() && short.has_short_runs());
         for plan in [transposed, short] {
-            for range in [0..12_000, 7..11_990, 250..900, 299..301, 5..9, 3..6, 4..5] {
+            let ranges = [0..12_000, 7..11_990, 250..900, 299..301, 5..9, 3..6, 4..5];
+            for (range, most) in ranges.into_iter().flat_map(|range| [(range.clone(), 1), (range, 5)]) {
                 let mut visited = Vec::new();
-                plan.for_each_run_in_blocks(range.clone(), 1, &mut |runs| {
+                plan.for_each_run_in_blocks(range.clone(), most, &mut |runs| {
                     for row in 0..runs.rows {
                         let Runs { positions: [a, b, ..], steps: [step, other, ..], count, .. } =
                             runs.part(row, 0..runs.count);

@@ -450,8 +450,11 @@ mod tests {
             (vec![1 << 10, 3 << 9], vec![true, false]),
             (vec![1 << 18, 3, 2], vec![true, false, true]),
             (vec![2, 1 << 18, 3], vec![false, true, false]),
+            (vec![3, 1001, 40], vec![false, true, false]),
+            (vec![999, 7], vec![true, false]),
         ] {
-            let source = Tensor::from_slice(&data, &shape).unwrap();
+            let data = &data[..shape.iter().product()];
+            let source = Tensor::from_slice(data, &shape).unwrap();
             let sum = loops::fold(0.0, |sum: f64, value: f64| sum + value, |a, b| a + b, |sum: f64| sum);
             let reduction = Reduction::new(&source, &reduced, DType::Float64, sum.state_size());
             let (strides, count) = result_strides(&shape, &reduced);

@@ -128,10 +128,12 @@ fn compare(
         Memory::random(generator, target)
     }];
     for _ in 1..element_loop.dtypes().len() {
-        let strides = match generator.usize(..3) {
+        let strides = match generator.usize(..4) {
             0 => distinct_strides(generator, &shape, true),
             // Expanded, or with overlaps.
             1 => shape.iter().map(|_| generator.usize(..3)).collect(),
+            // Expanded along some dimensions.
+            2 => memory[0].layout.strides.iter().map(|stride| stride * generator.usize(..2)).collect(),
             _ => memory[0].layout.strides.clone(),
         };
         let layout = Layout { shape: shape.clone(), strides, offset: generator.usize(..5) };
