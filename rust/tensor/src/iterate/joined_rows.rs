@@ -4,7 +4,7 @@
 use super::plan::{Continuation, Runs};
 use super::run::{Access, Block, Elements, run_in_blocks};
 use crate::dtype::dispatch_size;
-use crate::loops::{ElementLoop, MAX_OPERANDS, Run, conversion};
+use crate::loops::{ElementLoop, MAX_OPERANDS, Run, conversion, repeat_each};
 
 /// Fewer rows are not worth the copies.
 const LEAST: usize = 4;
@@ -92,7 +92,7 @@ impl JoinedRows {
                         let mut values = Block::uninit();
                         let values = values.pointer();
                         load((values, size), (*pointer, row_step), runs.rows);
-                        dispatch_size!(dtype, T => repeat_each::<T>(block.cast(), values.cast(), (runs.rows, runs.count)));
+                        dispatch_size!(dtype, T => repeat_each::<T>(block, values, (runs.rows, runs.count)));
                     }
                 }
             }
@@ -106,20 +106,6 @@ impl JoinedRows {
             } else {
                 run_in_blocks(element_loop, &run, &self.access, blocks);
             }
-        }
-    }
-}
-
-/// Writes each of some values several times.
-///
-/// # Safety
-/// The values are initialized, and there is memory for all copies.
-unsafe fn repeat_each<T: Copy>(target: *mut T, values: *const T, (number, times): (usize, usize)) {
-    for row in 0..number {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let value = values.add(row).read();
-            (0..times).for_each(|index| target.add(row * times + index).write(value));
         }
     }
 }

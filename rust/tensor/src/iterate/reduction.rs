@@ -249,6 +249,21 @@ impl Reduction {
                 }
                 return;
             }
+            if (state_step, step) == (0, dtype.size()) {
+                return plan.for_each_rows(0..plan.numel(), usize::MAX, &mut |runs| {
+                    let ([state, at, ..], [state_step, run_step, ..]) = (runs.positions, runs.row_steps);
+                    let (states, source) = (states.wrapping_add(state), source.wrapping_add(at));
+                    // SAFETY: guaranteed by the caller; the elements are aligned and have no gaps.
+                    unsafe {
+                        reduce_loop.accumulate_runs(
+                            (states, state_step),
+                            (source, run_step),
+                            runs.count,
+                            runs.rows,
+                        );
+                    }
+                });
+            }
             plan.for_each_run(0..plan.numel(), &mut |[state, at, ..], count| {
                 let (states, source) = (states.wrapping_add(state), source.wrapping_add(at));
                 // SAFETY: guaranteed by the caller; the elements are aligned.
@@ -266,7 +281,11 @@ impl Reduction {
                 // SAFETY: guaranteed by the caller; the block has room for the elements.
                 unsafe {
                     convert((block.pointer(), dtype.size()), (source, step), part);
-                    reduce_loop.accumulate((states, state_step), (block.pointer(), dtype.size()), part);
+                    if state_step == 0 {
+                        reduce_loop.accumulate_runs((states, 0), (block.pointer(), 0), part, 1);
+                    } else {
+                        reduce_loop.accumulate((states, state_step), (block.pointer(), dtype.size()), part);
+                    }
                 }
             }
         });

@@ -1,9 +1,11 @@
-//! Single elements as bytes, and the loop that writes one everywhere.
+//! Single elements as bytes, the loop that writes one everywhere, and copies of several elements.
 
 use super::convert::conversion;
 use super::element_loop::{ElementLoop, Run};
+use super::elementwise::{load, store};
+use super::vectorized::vectorized;
 use crate::dtype::dispatch_size;
-use crate::{DType, Scalar};
+use crate::{DType, Element, Scalar};
 
 /// The size of the largest element.
 const LARGEST: usize = 8;
@@ -77,6 +79,29 @@ impl ElementLoop for Fill {
             }
         });
     }
+}
+
+/// Writes each of some values several times, one after the other.
+///
+/// # Safety
+/// The values are initialized, and there is memory for all copies. Both are aligned.
+pub(crate) unsafe fn repeat_each<T: Element>(
+    target: *mut u8,
+    values: *const u8,
+    (number, times): (usize, usize),
+) {
+    vectorized(
+        #[inline(always)]
+        move || {
+            for index in 0..number {
+                // SAFETY: guaranteed by the caller.
+                unsafe {
+                    let value = load::<T>(values, index);
+                    (0..times).for_each(|copy| store(target, index * times + copy, value));
+                }
+            }
+        },
+    );
 }
 
 #[cfg(test)]

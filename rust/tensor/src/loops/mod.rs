@@ -23,7 +23,7 @@ pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip3};
 pub(crate) use extremes::{largest_of, smallest_of};
-pub(crate) use fill::{element_bytes, fill, scalar_of};
+pub(crate) use fill::{element_bytes, fill, repeat_each, scalar_of};
 pub(crate) use moments::squared_deviations;
 pub(crate) use products::{GROUP, is_moderate, products};
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};

@@ -34,6 +34,25 @@ pub(crate) trait ReduceLoop: SharedReduceLoop + Send + Sync + 'static {
     /// The states were begun, and the elements are initialized, aligned and at least as many.
     unsafe fn accumulate(&self, states: (*mut u8, usize), source: (*const u8, usize), count: usize);
 
+    /// Adds elements without gaps to states, `count` to each, which begin the given number of bytes apart.
+    ///
+    /// # Safety
+    /// As for [`accumulate`](ReduceLoop::accumulate).
+    unsafe fn accumulate_runs(
+        &self,
+        (states, state_step): (*mut u8, usize),
+        (source, run_step): (*const u8, usize),
+        count: usize,
+        runs: usize,
+    ) {
+        let step = self.source().size();
+        for run in 0..runs {
+            let state = states.wrapping_add(run * state_step);
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.accumulate((state, 0), (source.wrapping_add(run * run_step), step), count) };
+        }
+    }
+
     /// Adds one element of each source to each state, in the order of the sources. Neither states nor elements have gaps.
     ///
     /// # Safety
@@ -215,16 +234,8 @@ where
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
             if state_step == 0 {
-                let mut total = self.start;
-                let is_done = step == size_of::<T>()
-                    && try_vectorized(
-                        #[inline(always)]
-                        || total = (self.of_run)(std::slice::from_raw_parts(source.cast::<T>(), count)),
-                    );
-                if !is_done {
-                    let element = |index: usize| load(source.add(index * step), 0);
-                    total = reduced(count, element, self.start, self.add, self.merge);
-                }
+                let element = |index: usize| load(source.add(index * step), 0);
+                let total = reduced(count, element, self.start, self.add, self.merge);
                 let state = state_at(0);
                 state.write((self.merge)(state.read(), total));
                 return;
@@ -246,6 +257,35 @@ where
                     state.write(add(state.read(), load(source.add(index * step), 0)));
                 }
             }
+        }
+    }
+
+    unsafe fn accumulate_runs(
+        &self,
+        (states, state_step): (*mut u8, usize),
+        (source, run_step): (*const u8, usize),
+        count: usize,
+        runs: usize,
+    ) {
+        let (of_run, merge) = (self.of_run, self.merge);
+        let is_done = try_vectorized(
+            #[inline(always)]
+            move || {
+                for run in 0..runs {
+                    let state = states.wrapping_add(run * state_step).cast::<A>();
+                    // SAFETY: guaranteed by the caller.
+                    unsafe {
+                        let elements =
+                            std::slice::from_raw_parts(source.add(run * run_step).cast::<T>(), count);
+                        state.write(merge(state.read(), of_run(elements)));
+                    }
+                }
+            },
+        );
+        for run in 0..if is_done { 0 } else { runs } {
+            let state = states.wrapping_add(run * state_step);
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.accumulate((state, 0), (source.add(run * run_step), size_of::<T>()), count) };
         }
     }
 
