@@ -27,6 +27,8 @@ def statements(library: Any) -> dict[str, Statement]:
     double, whole, narrow = (x.to(getattr(library, name)) for name in ("float64", "int64", "int32"))
     half, brain = x.to(library.float16), x.to(library.bfloat16)
     mask = x > 0
+    tall = x.reshape(-1, 32)
+    short, beside = tall[0], tall[:, :1]
     return {
         "copy": x.clone,
         "copy, transposed": turned.contiguous,
@@ -35,6 +37,8 @@ def statements(library: Any) -> dict[str, Statement]:
         "add, a number": lambda: x + 1.5,
         "add, a row": lambda: x + row,
         "add, a column": lambda: x + column,
+        "add, a row of 32": lambda: tall + short,
+        "add, a column to rows of 32": lambda: tall + beside,
         "add, transposed": lambda: x + turned,
         "add, float64": lambda: double + double,
         "add, float16": lambda: half + half,
@@ -62,6 +66,8 @@ def statements(library: Any) -> dict[str, Statement]:
         "sum": x.sum,
         "sum of columns": lambda: x.sum(0),
         "sum of rows": lambda: x.sum(1),
+        "sum of 32 columns": lambda: tall.sum(0),
+        "sum of rows of 32": lambda: tall.sum(1),
         "mean of rows": lambda: x.mean(1),
         "amax of rows": lambda: x.amax(1),
         "argmax of rows": lambda: x.argmax(1),
