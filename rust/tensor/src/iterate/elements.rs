@@ -163,7 +163,7 @@ fn compute(
     }
 
     if !elements.are_within(spans) {
-        return Err(Error::Resized { op });
+        return Err(Error::resized(op));
     }
     let shared = Shared(spans);
     let run = |range: Range<usize>| {

@@ -163,11 +163,11 @@ impl Reduction {
         reduce_loop: &dyn ReduceLoop,
         spans: &[Span],
     ) -> Result<()> {
-        let &[target, source] = spans else { return Err(Error::Resized { op }) };
+        let &[target, source] = spans else { return Err(Error::resized(op)) };
         let is_within = self.plan.required_bytes(1, self.stored.size()) <= source.bytes
             && self.count * self.dtype.size() <= target.bytes;
         if !is_within {
-            return Err(Error::Resized { op });
+            return Err(Error::resized(op));
         }
         let mut states = States::new(reduce_loop, self.count)?;
         // Tiles of other results need no order, and on one thread are only slower.

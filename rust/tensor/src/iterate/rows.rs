@@ -112,10 +112,9 @@ impl Rows {
         }
 
         // The sources may have been resized since the shapes of the results were read from them.
-        let resized = Error::Resized { op: self.op };
         let written = self.results.into_iter().flatten().map(|result| self.count.saturating_mul(result.size));
         if self.count > 0 && !spans.iter().zip(written).all(|(span, written)| span.bytes == written) {
-            return Err(resized);
+            return Err(Error::resized(self.op));
         }
         let mut spans = spans.iter();
         let mut locate = |operands: [Option<Operand>; MOST]| {
@@ -123,7 +122,7 @@ impl Rows {
             for (pointer, operand) in pointers.iter_mut().zip(operands) {
                 let Some(operand) = operand else { continue };
                 let span = spans.next().filter(|span| operand.required_bytes(self.count) <= span.bytes);
-                *pointer = span.ok_or(resized.clone())?.pointer.wrapping_add(operand.start);
+                *pointer = span.ok_or_else(|| Error::resized(self.op))?.pointer.wrapping_add(operand.start);
             }
             Ok::<_, Error>(pointers)
         };
@@ -273,7 +272,7 @@ pub(crate) fn zip_rows<T: Element>(
     debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
     if a.numel() != b.numel() {
-        return Err(Error::Resized { op });
+        return Err(Error::resized(op));
     }
     let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
@@ -306,7 +305,7 @@ pub(crate) fn rows_with_statistics<T: Element>(
     let sources = (source, [a.as_deref(), b.as_deref()]);
     let has_row = |parameter: Option<&Tensor>| parameter.is_none_or(|parameter| parameter.numel() == length);
     if source.numel() != count.saturating_mul(length) || !has_row(a.as_deref()) || !has_row(b.as_deref()) {
-        return Err(Error::Resized { op });
+        return Err(Error::resized(op));
     }
     let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
     let rows = Rows::new(op, sources, length, sizes, threaded);

@@ -6,7 +6,7 @@ use crate::error::check_fits;
 use crate::layout::broadcast;
 use crate::loops::real::Real;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate, loops};
+use crate::{DType, Element, Error, ErrorKind, Result, Scalar, Tensor, iterate, loops};
 
 /// Two operands converted to their promoted type, and the shape of the result.
 pub(crate) struct PromotedOperands {
@@ -268,7 +268,13 @@ pub(crate) fn scale_by_alpha<'a>(
     let is_bool = matches!(alpha, Scalar::Bool(_));
     let category = if dtype == DType::Bool { DType::Int64 } else { dtype };
     if is_bool && dtype != DType::Bool || !alpha.dtype().can_cast_to(category) {
-        return Err(Error::FactorType { op, argument, dtype, given: alpha });
+        let expected = match (is_bool, dtype) {
+            (true, dtype) if dtype.is_floating_point() => "an int or a float",
+            (false, DType::Bool) => "a bool or an int",
+            _ => "an int",
+        };
+        let message = format!("must be {expected} for operands of dtype {dtype}, got {alpha}");
+        return Err(Error::argument(ErrorKind::DType, op, argument, message));
     }
     let alpha = check_fits(alpha, dtype, op, argument)?;
     if alpha == Scalar::Int(1) {

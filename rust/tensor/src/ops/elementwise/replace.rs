@@ -12,7 +12,7 @@ use crate::error::Tuple;
 use crate::layout::Layout;
 use crate::recording::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::storage::TensorOptions;
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// How a function that creates tensors writes to its argument `out`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Tensor {
     /// Checks the target of a replacement. Returns the old elements, and whether the replacement is recorded.
     fn before_replacement(&self, op: &'static str, inputs: &[&Tensor]) -> Result<(Tensor, bool)> {
         if self.layout().has_internal_overlap() {
-            return Err(Error::Overlap { op });
+            return Err(Error::overlap(op));
         }
         let differentiable = self.dtype().is_floating_point();
         check_inplace(op, self, if differentiable { inputs } else { &[] })?;
@@ -86,7 +86,7 @@ impl Tensor {
         }
         if !result.dtype().can_cast_to(self.dtype()) {
             let (argument, result, target) = ("the tensor", result.dtype(), self.dtype());
-            return Err(Error::ResultType { op, argument, result, target });
+            return Err(Error::result_type(op, argument, result, target));
         }
         if is_recorded && let Some(node) = comparison_node(op, !inputs.is_empty()) {
             let others: Vec<_> =
@@ -139,7 +139,7 @@ impl Tensor {
     ) -> Result<&Tensor> {
         self.before_result(op, inputs)?;
         if inputs.iter().any(|input| self.dense_overlap(input) == Some(false)) {
-            return Err(Error::Aliased { op, argument: "out" });
+            return Err(Error::aliased(op, "out"));
         }
         self.store_result(op, inputs, &operation()?)
     }
@@ -170,7 +170,7 @@ impl Tensor {
         }
         check_inplace(op, self, &[])?;
         if self.layout().has_internal_overlap() {
-            return Err(Error::Overlap { op });
+            return Err(Error::overlap(op));
         }
         Ok(())
     }
@@ -190,7 +190,10 @@ impl Tensor {
             let mut before = targets.iter().take(number);
             let is_shared = |first: &&Tensor| first.is(second) || first.dense_overlap(second).is_some();
             if let Some(first) = before.position(is_shared) {
-                return Err(Error::AliasedResults { op, positions: [first, number] });
+                let message = format!(
+                    "must have tensors that share no memory, got the same memory in out[{first}] and out[{number}]"
+                );
+                return Err(Error::argument(ErrorKind::State, op, "out", message));
             }
         }
         let results = operation()?;
@@ -199,7 +202,7 @@ impl Tensor {
             check_device(op, result, target)?;
             if result.dtype() != target.dtype() {
                 let expected = format!("{}, the dtype of the result", result.dtype());
-                return Err(Error::DType { op, argument, expected, given: target.dtype(), hint: "" });
+                return Err(Error::dtype(op, argument, expected, target.dtype()));
             }
         }
         pairs().try_for_each(|(target, result)| target.resize_to_result(op, inputs, result, true))?;
@@ -237,7 +240,7 @@ impl Tensor {
         check_device(op, result, self)?;
         if !result.dtype().can_cast_to(self.dtype()) {
             let (argument, result, target) = ("out", result.dtype(), self.dtype());
-            return Err(Error::ResultType { op, argument, result, target });
+            return Err(Error::result_type(op, argument, result, target));
         }
         self.resize_to_result(op, inputs, result, true)?;
         self.copy_result(result)?;
@@ -288,7 +291,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use crate::testing::{assert_close, doubles, gradcheck};
-    use crate::{Error, Tensor};
+    use crate::{Error, ErrorKind, Tensor};
 
     #[test]
     fn replace_with_changes_the_memory_and_increments_the_version() {
@@ -298,12 +301,15 @@ mod tests {
         assert_close(&x, &[1.0, 2.0]);
         assert_eq!((x.data_ptr(), x.version()), (before, Ok(1)));
         let ints = Tensor::from_slice(&[1i64, 4], &[2]).unwrap();
-        assert!(matches!(ints.replace_with("sqrt_", &[], Tensor::sqrt), Err(Error::ResultType { .. })));
+        assert!(matches!(
+            ints.replace_with("sqrt_", &[], Tensor::sqrt),
+            Err(Error::Refused { kind: ErrorKind::DType, .. })
+        ));
         ints.replace_with("logical_not_", &[], Tensor::logical_not).unwrap();
         assert_eq!(ints.to_vec::<i64>().unwrap(), [0, 0]);
         assert!(matches!(
             x.replace_with("pow_", &[], |x| x.pow(&doubles(&[1.0; 4], &[2, 2]))),
-            Err(Error::Shape { .. })
+            Err(Error::Refused { kind: ErrorKind::Shape, .. })
         ));
     }
 

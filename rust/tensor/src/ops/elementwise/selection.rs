@@ -97,7 +97,7 @@ fn limit_of(
             return Ok(None);
         }
         if wraps {
-            return Err(Error::OutOfBounds { op: "clamp", argument, value: number, dtype });
+            return Err(Error::out_of_bounds("clamp", argument, number, dtype));
         }
         check_fits(number, dtype, "clamp", argument)?;
     }
@@ -204,7 +204,7 @@ mod tests {
         };
         assert_eq!(limited(Some(-1), Some(300)).unwrap(), [0, 250]);
         assert_eq!(limited(Some(3), Some(1 << 40)).unwrap(), [3, 250]);
-        assert!(matches!(limited(Some(256), None), Err(Error::OutOfBounds { argument: "min", .. })));
-        assert!(matches!(limited(None, Some(-1)), Err(Error::OutOfBounds { argument: "max", .. })));
+        assert!(matches!(limited(Some(256), None), Err(Error::Refused { argument: Some("min"), .. })));
+        assert!(matches!(limited(None, Some(-1)), Err(Error::Refused { argument: Some("max"), .. })));
     }
 }

@@ -28,7 +28,7 @@ impl Tensor {
         backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
         if self.layout().has_internal_overlap() {
-            return Err(Error::Overlap { op });
+            return Err(Error::overlap(op));
         }
         self.run_inplace_expanded(op, node, inputs, work, backward)
     }
@@ -80,7 +80,7 @@ impl Tensor {
         let other = other.tensor(numbers.dtype_of(other, true, result))?;
         check_broadcastable_to(self.shape(), op, "other", other.shape())?;
         if !result.can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, argument: "the tensor", result, target: self.dtype() });
+            return Err(Error::result_type(op, "the tensor", result, self.dtype()));
         }
         Ok(other)
     }

@@ -11,7 +11,7 @@ use crate::error::{Tuple, check_fits};
 use crate::layout::{signed_sizes, wrap_dim};
 use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
 use crate::recording::NodeBuilder;
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
 
 /// Checks the dimension, and the shape of an index of at most one dimension. Returns the dimension.
 fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<usize> {
@@ -19,7 +19,7 @@ fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> R
     if index.ndim() > 1 {
         let shape = Tuple(index.shape());
         let message = format!("index must have at most one dimension, got shape {shape}");
-        return Err(Error::Indexing { op, message });
+        return Err(Error::new(ErrorKind::Index, op, message));
     }
     Ok(dim)
 }
@@ -133,7 +133,7 @@ impl Tensor {
         if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
             let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
             let message = format!("source must have {ndim} dimensions, as the tensor, got shape {shape}");
-            return Err(Error::Indexing { op, message });
+            return Err(Error::new(ErrorKind::Index, op, message));
         }
         let values = slices(op, source, &positions.shape())?;
         self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)

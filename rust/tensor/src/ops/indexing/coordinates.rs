@@ -107,7 +107,7 @@ impl Tensor {
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
                     let hint =
                         "instead of reduce='multiply', multiply by gathered values and scatter the products";
-                    Err(Error::NotDifferentiable { op, hint })
+                    Err(Error::not_differentiable(op, hint))
                 })
             }
         }

@@ -63,9 +63,9 @@ impl Tensor {
         let size = check_square(OP, "input2", factor)?;
         check_operands(OP, self, factor)?;
         if matrix_sizes(self)[0] != size {
-            let problem = "input must have as many rows as input2".to_owned();
+            let problem = "input must have as many rows as input2";
             let [left, right] = [self, factor].map(|operand| operand.shape().to_vec());
-            return Err(Error::Shapes { op: OP, problem, left, right });
+            return Err(Error::shapes(OP, problem, &left, &right));
         }
         let (factor, sides) = broadcast_batches(OP, factor, self)?;
         let (first, second) =

@@ -17,7 +17,7 @@ use crate::{DType, Error, Result, Tensor, iterate};
 /// Returns the error for operands of a system whose sizes differ.
 pub(super) fn err_sizes(op: &'static str, name: &str, is_left: bool, a: &Tensor, b: &Tensor) -> Error {
     let problem = format!("B must have as many {} as {name}", if is_left { "rows" } else { "columns" });
-    Error::Shapes { op, problem, left: a.shape().to_vec(), right: b.shape().to_vec() }
+    Error::shapes(op, problem, a.shape(), b.shape())
 }
 
 /// Solves triangular systems without history. The result is float64 if the operands are not.

@@ -148,8 +148,7 @@ impl Tensor {
         check_floating_point(op, self)?;
         check_target(op, self, target)?;
         if !target.dtype().is_floating_point() {
-            let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint });
+            return Err(Error::not_floating_point(op, "target", target.dtype()));
         }
         check_factor(op, "weight", self, weight)?;
         check_factor(op, "pos_weight", self, pos_weight)?;

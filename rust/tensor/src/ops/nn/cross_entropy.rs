@@ -49,9 +49,8 @@ impl Tensor {
         label_smoothing: f64,
     ) -> Result<Tensor> {
         if !target.dtype().is_floating_point() {
-            let expected =
-                "floating point as class probabilities, because it has the shape of the input".to_owned();
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint: "" });
+            let expected = "floating point as class probabilities, because it has the shape of the input";
+            return Err(Error::dtype(op, "target", expected, target.dtype()));
         }
         if options.ignore_index >= 0 {
             let expected = "be negative for a target of class probabilities";

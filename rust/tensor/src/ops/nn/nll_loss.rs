@@ -57,8 +57,8 @@ impl ClassTargets {
             return Err(Error::shape(op, "target", expected, target.shape()));
         }
         if !matches!(target.dtype(), DType::Int64 | DType::UInt8) {
-            let expected = "int64 or uint8 class indices".to_owned();
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint: "" });
+            let expected = "int64 or uint8 class indices";
+            return Err(Error::dtype(op, "target", expected, target.dtype()));
         }
         check_device(op, input, target)?;
         if let Some(weight) = options.weight {
@@ -109,7 +109,7 @@ pub(crate) fn check_weight(op: &'static str, input: &Tensor, weight: &Tensor, cl
     }
     if weight.dtype() != input.dtype() {
         let expected = format!("{}, the dtype of the input", input.dtype());
-        return Err(Error::DType { op, argument: "weight", expected, given: weight.dtype(), hint: "" });
+        return Err(Error::dtype(op, "weight", expected, weight.dtype()));
     }
     check_device(op, input, weight)
 }

@@ -177,11 +177,7 @@ impl QuantizedTensor {
     fn linear_call(&self, weight: &QuantizedTensor, bias: Option<&Tensor>) -> Result<QuantizedLinearCall> {
         let of_type = |argument, operand: &QuantizedTensor, dtype: QuantizedDType| {
             let (expected, given) = (format!("be {}", dtype.name()), operand.dtype.name().to_owned());
-            if operand.dtype == dtype {
-                Ok(())
-            } else {
-                Err(Error::Value { op: OP, argument, expected, given })
-            }
+            if operand.dtype == dtype { Ok(()) } else { Err(Error::value(OP, argument, expected, given)) }
         };
         of_type("input", self, QuantizedDType::QUInt8)?;
         of_type("weight", weight, QuantizedDType::QInt8)?;

@@ -8,7 +8,7 @@ use crate::loops;
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::indexing::masked::zero_where;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Tensor, iterate};
+use crate::{DType, Element, Error, ErrorKind, Result, Tensor, iterate};
 
 /// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1
 /// (`keepdim_shape`).
@@ -45,7 +45,7 @@ pub(crate) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_d
     let expected = "have no reduced dimension of size 0";
     if is_over_dims {
         let message = format!("input must {expected}, got shape {}", Tuple(shape));
-        return Error::Indexing { op, message };
+        return Error::new(ErrorKind::Index, op, message);
     }
     Error::shape(op, "input", expected, shape)
 }

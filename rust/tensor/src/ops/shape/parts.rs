@@ -5,7 +5,7 @@ use crate::error::Tuple;
 use crate::layout::{Layout, sizes_and_strides, wrap_dim};
 use crate::recording::{BackwardContext, NodeBuilder, is_recording, track_view_of_several};
 use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
-use crate::{Error, Result, Tensor, TensorOptions};
+use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// A dimension that is divided into parts.
 struct Division<'a> {
@@ -106,7 +106,7 @@ fn err_no_dimension(op: &'static str, source: &Tensor) -> Error {
 
 /// Returns the error of an operation that counts as indexing, for a 0-d tensor.
 pub(crate) fn err_index(op: &'static str) -> Error {
-    Error::Indexing { op, message: "input must have a dimension, got shape ()".to_owned() }
+    Error::new(ErrorKind::Index, op, "input must have a dimension, got shape ()")
 }
 
 /// The views at each index of the first dimension of a tensor, as [`unbind`](Tensor::unbind) returns them.
@@ -271,11 +271,11 @@ mod tests {
         x.set_requires_grad(true).unwrap();
         let row = x.rows().unwrap().get(1).unwrap().unwrap();
         assert_eq!((row.output_nr(), row.grad_fn().unwrap().unwrap().name()), (Ok(1), "UnbindBackward0"));
-        assert!(matches!(row.mul_(2.0), Err(Error::ViewOfSeveral { .. })));
+        assert!(matches!(row.mul_(2.0), Err(Error::Refused { kind: ErrorKind::ViewOfSeveral, .. })));
         // A row that was requested before the tensor required grad.
         assert!(matches!(
             rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
-            Err(Error::ViewOfSeveral { .. })
+            Err(Error::Refused { kind: ErrorKind::ViewOfSeveral, .. })
         ));
     }
 }

@@ -37,7 +37,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     let query = query.mul(root.copysign(args.scale))?;
     let mut scores = query.matmul_in(OP, &key.transpose(-2, -1)?.mul(root)?, false)?;
     if args.is_causal {
-        let [.., rows, columns] = scores.shape() else { return Err(Error::NoDimensions { op: OP }) };
+        let [.., rows, columns] = scores.shape() else { return Err(Error::no_dimensions(OP)) };
         scores = scores.add(&causal_mask(*rows, *columns, scores.options())?)?;
     }
     if let Some(mask) = args.mask {
