@@ -281,6 +281,11 @@ impl Error {
         Error::new(ErrorKind::Index, op, "a 0-d tensor cannot be indexed; item() returns its element")
     }
 
+    /// Creates the error of a 0-d tensor where an operation works along a dimension.
+    pub(crate) fn needs_dimension(op: &'static str) -> Self {
+        Error::argument(ErrorKind::Index, op, "input", "must have a dimension, got shape ()")
+    }
+
     /// Creates the error of an in-place operation on a tensor several of whose elements share a memory location.
     pub(crate) fn overlap(op: &'static str) -> Self {
         let message = "several elements of the target share one memory location; clone() it before changing it in place";

@@ -7,7 +7,7 @@ use super::selection::where_cond;
 use super::sign::set_zero_gradients;
 use crate::dtype::{dispatch_compute, dispatch_float, larger, smaller};
 use crate::loops::real::Real;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor};
 

@@ -3,10 +3,9 @@
 use super::arithmetic::promote;
 use super::operand::{Numbers, Operand, check_bool, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
-use crate::dtype::{Bool8, dispatch_compute, dispatch_size, larger, smaller};
+use crate::dtype::{Bool8, dispatch_compute, dispatch_float, dispatch_size, larger, smaller};
 use crate::error::check_fits;
 use crate::layout::broadcast;
-use crate::ops::indexing::masked::zero_where;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{DType, Error, Result, Tensor, iterate};
 
@@ -43,6 +42,23 @@ fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<
                 ctx.gradient(2, || zero_where(&condition, gradient))?,
             ])
         })?;
+    }
+    Ok(out)
+}
+
+/// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
+/// with the mask this also replaces infinities and NaN.
+pub(crate) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
+    let op = "where";
+    let shape = broadcast(op, mask.shape(), values.shape())?;
+    let out = dispatch_float!(values.dtype(), T => {
+        iterate::zip(op, (values.dtype(), &shape), mask, &values.detach(), |mask: Bool8, value: T| {
+            if mask.get() { T::default() } else { value }
+        })
+    })?;
+    if let Some(builder) = NodeBuilder::new("WhereBackward0", &[values])? {
+        // The engine sums over broadcast dimensions.
+        builder.set_history_saving(mask, &out, zero_where)?;
     }
     Ok(out)
 }

@@ -127,7 +127,7 @@ impl Tensor {
         }
         let dim = wrap_dim(op, dim, self.ndim())?;
         let Some(&size) = self.shape().get(dim) else {
-            return Err(crate::ops::shape::parts::err_index(op));
+            return Err(Error::needs_dimension(op));
         };
         let index = match index.dtype() {
             DType::Int64 if size > 0 => &index.remainder(i64::try_from(size).unwrap_or(i64::MAX))?,

@@ -8,7 +8,7 @@ use crate::loops::real::Real;
 use crate::ops::elementwise::operand::{
     check_device, check_floating_point, check_no_gradient, check_same_dtype, result_type,
 };
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 

@@ -3,7 +3,7 @@
 use super::loss::Reduction;
 use super::nll_loss::{ClassLossOptions, ClassTargets, check_weight};
 use crate::ops::elementwise::operand::{check_device, check_floating_point};
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {

@@ -118,10 +118,10 @@ pub(crate) fn check_weight(op: &'static str, input: &Tensor, weight: &Tensor, cl
 fn select_recorded(op: &'static str, scores: &Tensor, saved: &Tensor, grid: ClassGrid) -> Result<Tensor> {
     let classes = classes_of(saved, grid);
     let out = classes.select(op, scores)?;
-    if let Some(mut builder) = NodeBuilder::new("NllLossBackward0", &[scores])? {
-        let (saved, shape) = (builder.save(saved)?, scores.shape().to_vec());
-        builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![Some(distribute_recorded(op, gradient, &ctx.saved(saved)?, grid, &shape)?)])
+    if let Some(builder) = NodeBuilder::new("NllLossBackward0", &[scores])? {
+        let shape = scores.shape().to_vec();
+        builder.set_history_saving(saved, &out, move |saved, gradient| {
+            distribute_recorded(op, gradient, saved, grid, &shape)
         })?;
     }
     Ok(out)
@@ -137,11 +137,9 @@ fn distribute_recorded(
 ) -> Result<Tensor> {
     let classes = classes_of(saved, grid);
     let out = classes.distribute(op, gradient, shape)?;
-    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
-        let saved = builder.save(saved)?;
-        builder.set_history(&out, move |ctx, second| {
-            Ok(vec![Some(select_recorded(op, second, &ctx.saved(saved)?, grid)?)])
-        })?;
+    if let Some(builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
+        builder
+            .set_history_saving(saved, &out, move |saved, second| select_recorded(op, second, saved, grid))?;
     }
     Ok(out)
 }

@@ -3,7 +3,7 @@
 use super::sums::{ReducedDims, err_nothing_to_reduce, reduced_dims};
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 

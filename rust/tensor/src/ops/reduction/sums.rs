@@ -6,7 +6,7 @@ use crate::iterate::reduce;
 use crate::layout::{distinct_dims, signed_sizes};
 use crate::loops;
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, ErrorKind, Result, Tensor, iterate};
 
@@ -144,11 +144,10 @@ impl Tensor {
             let zero_if_nan = |value: T| if value.is_nan() { T::default() } else { value };
             iterate::sum_of(op, self, &over.mask, over.shape(keepdim), zero_if_nan)
         })?;
-        if let Some(mut builder) = NodeBuilder::new("NansumBackward0", &[self])? {
-            let (saved, ones) = (builder.save(self)?, over.keepdim_shape);
-            builder.set_history(&out, move |ctx, gradient| {
-                let is_nan = ctx.saved(saved)?.detach().isnan()?;
-                Ok(vec![Some(zero_where(&is_nan, &gradient.reshaped(&ones)?)?)])
+        if let Some(builder) = NodeBuilder::new("NansumBackward0", &[self])? {
+            let ones = over.keepdim_shape;
+            builder.set_history_saving(self, &out, move |input, gradient| {
+                zero_where(&input.detach().isnan()?, &gradient.reshaped(&ones)?)
             })?;
         }
         Ok(out)

@@ -51,7 +51,7 @@ impl Tensor {
             return Err(Error::value(op, "dims", expected, Tuple(dims)));
         }
         if !is_flat && self.ndim() == 0 {
-            return Err(crate::ops::shape::parts::err_index(op));
+            return Err(Error::needs_dimension(op));
         }
         let source = self.detach();
         let out = if is_flat {

@@ -5,7 +5,7 @@ use crate::error::Tuple;
 use crate::layout::{Layout, sizes_and_strides, wrap_dim};
 use crate::recording::{BackwardContext, NodeBuilder, is_recording, track_view_of_several};
 use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
-use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
+use crate::{Error, Result, Tensor, TensorOptions};
 
 /// A dimension that is divided into parts.
 struct Division<'a> {
@@ -104,11 +104,6 @@ fn err_no_dimension(op: &'static str, source: &Tensor) -> Error {
     Error::shape(op, "input", "have a dimension", source.shape())
 }
 
-/// Returns the error of an operation that counts as indexing, for a 0-d tensor.
-pub(crate) fn err_index(op: &'static str) -> Error {
-    Error::new(ErrorKind::Index, op, "input must have a dimension, got shape ()")
-}
-
 /// The views at each index of the first dimension of a tensor, as [`unbind`](Tensor::unbind) returns them.
 ///
 /// Without a history each view is created when it is requested: a tensor of a million rows needs no million views.
@@ -134,7 +129,7 @@ impl Rows {
         if let Some(views) = &self.recorded {
             return Ok(views.get(index).cloned());
         }
-        let division = Division::new("unbind", &self.source, 0, err_index("unbind"))?;
+        let division = Division::new("unbind", &self.source, 0, Error::needs_dimension("unbind"))?;
         check_memory()?;
         let view = self.source.alias(division.part(index, None));
         track_view_of_several(&view, &self.source);
@@ -148,7 +143,7 @@ impl Tensor {
     /// # Errors
     /// Fails for a 0-d tensor.
     pub fn rows(&self) -> Result<Rows> {
-        let size = Division::new("unbind", self, 0, err_index("unbind"))?.size;
+        let size = Division::new("unbind", self, 0, Error::needs_dimension("unbind"))?.size;
         let is_recorded = is_recording() && self.requires_grad();
         let recorded = is_recorded.then(|| self.unbind(0)).transpose()?;
         Ok(Rows { source: self.clone(), size, recorded })
@@ -244,7 +239,7 @@ impl Tensor {
 
     /// Returns a view at each index of a dimension, without that dimension: `torch.unbind`.
     pub fn unbind(&self, dim: i64) -> Result<Vec<Tensor>> {
-        let division = Division::new("unbind", self, dim, err_index("unbind"))?;
+        let division = Division::new("unbind", self, dim, Error::needs_dimension("unbind"))?;
         let (at, size) = (division.at, division.size);
         let layouts = try_collect(size, (0..size).map(|index| division.part(index, None)))?;
         let (shape, options) = (self.shape().to_vec(), self.options());
@@ -258,6 +253,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::testing::{assert_close, doubles};
 
     #[test]

@@ -8,7 +8,7 @@ use super::kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::{OP, heads};
 use crate::dtype::dispatch_float;
 use crate::layout::signed_sizes;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::{DType, Element, Error, Result, Tensor, TensorOptions, iterate};
 
 pub(crate) fn run_math(
