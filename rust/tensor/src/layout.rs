@@ -264,7 +264,7 @@ pub const MAX_DIMENSIONS: usize = 64;
 
 /// Returns an error for more dimensions than a tensor can have.
 pub(crate) fn checked_ndim(op: &'static str, ndim: usize) -> Result<()> {
-    if ndim <= MAX_DIMENSIONS { Ok(()) } else { Err(Error::too_many_dimensions(op, ndim)) }
+    if ndim <= MAX_DIMENSIONS { Ok(()) } else { Err(Error::too_many_dimensions(op, ndim, MAX_DIMENSIONS)) }
 }
 
 /// Returns the number of elements of a shape, or an error if that many elements of `size` bytes cannot be addressed.

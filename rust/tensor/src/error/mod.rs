@@ -18,7 +18,6 @@ pub(crate) use sizes::{Sizes, Tuple};
 pub(crate) use warning::warn;
 pub use warning::{WarningHandler, set_warning_handler};
 
-use crate::layout::MAX_DIMENSIONS;
 use crate::{DType, Scalar};
 
 /// The result of an operation of this crate.
@@ -194,9 +193,9 @@ impl Error {
         Error::new(ErrorKind::Shape, op, message)
     }
 
-    /// Creates the error of more than [`MAX_DIMENSIONS`] dimensions.
-    pub fn too_many_dimensions(op: &'static str, given: usize) -> Self {
-        let message = format!("a tensor can have at most {MAX_DIMENSIONS} dimensions, got {given}");
+    /// Creates the error of more than `limit` dimensions, which is [`MAX_DIMENSIONS`](crate::MAX_DIMENSIONS).
+    pub fn too_many_dimensions(op: &'static str, given: usize, limit: usize) -> Self {
+        let message = format!("a tensor can have at most {limit} dimensions, got {given}");
         Error::new(ErrorKind::Shape, op, message)
     }
 

@@ -190,7 +190,7 @@ fn as_strided(
 /// Converts numbers for each dimension, an argument of `as_strided`.
 fn not_negative(argument: &'static str, numbers: &[i64]) -> Result<Vec<usize>> {
     if numbers.len() > MAX_DIMENSIONS {
-        return Err(Error::too_many_dimensions("as_strided", numbers.len()));
+        return Err(Error::too_many_dimensions("as_strided", numbers.len(), MAX_DIMENSIONS));
     }
     let number = |&number: &i64| {
         usize::try_from(number).map_err(|_| Error::value("as_strided", argument, "not be negative", number))
