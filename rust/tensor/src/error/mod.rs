@@ -281,8 +281,8 @@ impl Error {
     }
 
     /// Creates the error of a 0-d tensor where an operation works along a dimension.
-    pub(crate) fn needs_dimension(op: &'static str) -> Self {
-        Error::argument(ErrorKind::Index, op, "input", "must have a dimension, got shape ()")
+    pub(crate) fn needs_dimension(op: &'static str, kind: ErrorKind) -> Self {
+        Error::argument(kind, op, "input", "must have a dimension, got shape ()")
     }
 
     /// Creates the error of an in-place operation on a tensor several of whose elements share a memory location.

@@ -64,8 +64,7 @@ impl Tensor {
         check_operands(OP, self, factor)?;
         if matrix_sizes(self)[0] != size {
             let problem = "input must have as many rows as input2";
-            let [left, right] = [self, factor].map(|operand| operand.shape().to_vec());
-            return Err(Error::shapes(OP, problem, &left, &right));
+            return Err(Error::shapes(OP, problem, self.shape(), factor.shape()));
         }
         let (factor, sides) = broadcast_batches(OP, factor, self)?;
         let (first, second) =

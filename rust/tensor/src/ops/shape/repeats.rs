@@ -4,7 +4,7 @@ use crate::error::Tuple;
 use crate::layout::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
 use crate::recording::NodeBuilder;
 use crate::storage::fallible_alloc::try_with_capacity;
-use crate::{DType, Error, Index, Result, Tensor, iterate};
+use crate::{DType, Error, ErrorKind, Index, Result, Tensor, iterate};
 
 /// The sizes of a result in which each dimension of the source is repeated.
 struct Repetition {
@@ -140,7 +140,7 @@ impl Tensor {
     /// Returns the tensor and the dimension whose elements are repeated: of the flattened tensor if `dim` is `None`.
     fn interleaved_dim(&self, op: &'static str, dim: Option<i64>) -> Result<(Tensor, usize)> {
         if dim.is_some() && self.ndim() == 0 {
-            return Err(Error::needs_dimension(op));
+            return Err(Error::needs_dimension(op, ErrorKind::Index));
         }
         let source = if dim.is_none() { self.flatten()? } else { self.clone() };
         let at = wrap_dim(op, dim.unwrap_or(0), source.ndim())?;
