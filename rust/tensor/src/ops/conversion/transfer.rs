@@ -180,19 +180,19 @@ fn copy_bytes(
 
 /// Returns the error of a copy that waits, on a stream that captures a graph.
 fn err_capturing(op: &'static str, reads_device: bool) -> Error {
-    let message = match (reads_device, op) {
-        (false, _) => {
-            "elements cannot be copied from the CPU while the stream captures a graph, because the copy waits; copy \
-             them before the capture, or call copy_() or to() with non_blocking=True"
-        }
-        (true, "to" | "copy_") => {
+    let message = if reads_device {
+        let or_record = match op {
+            "to" | "copy_" => ", or record the copy with non_blocking=True",
+            _ => "",
+        };
+        format!(
             "elements of a device tensor cannot be read while its stream captures a graph, because the captured work \
-             has not run; read them after a replay, or record the copy with non_blocking=True"
-        }
-        (true, _) => {
-            "elements of a device tensor cannot be read while its stream captures a graph, because the captured work \
-             has not run; read them after a replay"
-        }
+             has not run; read them after a replay{or_record}"
+        )
+    } else {
+        "elements cannot be copied from the CPU while the stream captures a graph, because the copy waits; copy them \
+         before the capture, or call copy_() or to() with non_blocking=True"
+            .to_owned()
     };
     Error::new(ErrorKind::Capture, op, message)
 }

@@ -43,8 +43,7 @@ macro_rules! shifts {
             let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
             let given = operands.dtype;
             if !given.is_integer() {
-                let (argument, expected) = ("the promoted dtype", "an integer dtype".to_owned());
-                return Err(Error::dtype(op, argument, expected, given));
+                return Err(Error::dtype(op, "the promoted dtype", "an integer dtype", given));
             }
             let width = i64::from(u8::BITS) * given.size() as i64;
             operands.zip::<i64>(op, move |bits, places| $f(bits, places, width))

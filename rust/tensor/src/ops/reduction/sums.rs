@@ -42,12 +42,9 @@ impl ReducedDims {
 
 /// Returns the error for an extreme of no elements. As in PyTorch it is an index error where a dimension is empty.
 pub(crate) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_dims: bool) -> Error {
-    let expected = "have no reduced dimension of size 0";
-    if is_over_dims {
-        let message = format!("input must {expected}, got shape {}", Tuple(shape));
-        return Error::new(ErrorKind::Index, op, message);
-    }
-    Error::shape(op, "input", expected, shape)
+    let kind = if is_over_dims { ErrorKind::Index } else { ErrorKind::Shape };
+    let message = format!("must have no reduced dimension of size 0, got shape {}", Tuple(shape));
+    Error::argument(kind, op, "input", message)
 }
 
 /// The kind of an extreme-value reduction.
