@@ -190,11 +190,10 @@ impl Tensor {
         let size = check_square(op, A, self)?;
         let identity = expanded(&identity_like(self, size, size)?, self.shape())?;
         let (inverse, info) = self.detach().solve_for(op, &identity, true, checks)?;
-        if let Some(mut builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
-            let saved = builder.save_output(&inverse)?;
-            builder.set_history(&inverse, move |ctx, gradient| {
-                let inverse = transposed(&ctx.saved(saved)?)?;
-                Ok(vec![Some(inverse.matmul(gradient)?.matmul(&inverse)?.neg()?)])
+        if let Some(builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
+            builder.set_history_saving_output(&inverse, |inverse, gradient| {
+                let inverse = transposed(inverse)?;
+                inverse.matmul(gradient)?.matmul(&inverse)?.neg()
             })?;
         }
         Ok((inverse, info))
