@@ -40,7 +40,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 // The classes have texts, not the objects of Rust, whose names are static: a pickle may come from a process that has other
 // kernels.
 #[pyclass(frozen, eq, module = "interlock.dispatch")]
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Call {
     operation: String,
     arguments: String,
@@ -165,19 +165,10 @@ impl Call {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py, CallFields>> {
-        let call = slf.get();
-        let fields = (
-            call.operation.clone(),
-            call.arguments.clone(),
-            call.kernel.clone(),
-            call.is_model,
-            call.inputs.clone(),
-            call.sums.clone(),
-            call.composite.clone(),
-            call.notes.clone(),
-            call.considered.clone(),
-            call.text.clone(),
-        );
+        let Call { operation, arguments, kernel, is_model, inputs, sums, composite, notes, considered, text } =
+            slf.get().clone();
+        let fields =
+            (operation, arguments, kernel, is_model, inputs, sums, composite, notes, considered, text);
         Ok((slf.get_type().getattr("_restored")?, fields))
     }
 

@@ -61,7 +61,7 @@ pub fn announce_operations() {
 }
 
 pub use dtype::{DType, Element, Scalar};
-pub use error::{Error, ForeignError, Result, WarningHandler, set_warning_handler};
+pub use error::{Error, ErrorKind, ForeignError, Result, WarningHandler, set_warning_handler};
 pub use half::{bf16, f16};
 pub use layout::{MAX_DIMENSIONS, MemoryFormat, contiguous_strides};
 pub use ops::conversion::print_options::PrintOptions;
@@ -72,7 +72,6 @@ pub use ops::einsum::{
 };
 pub use ops::elementwise::closeness::Tolerance;
 pub use ops::elementwise::operand::{Operand, result_type};
-pub use ops::elementwise::replace::NewElements;
 pub use ops::fft::{FftFunction, FftNorm, FftOptions};
 pub use ops::foreign::register_foreign_kernel;
 pub use ops::indexing::gather_scatter::ScatterReduce;
@@ -88,6 +87,7 @@ pub use ops::nn::attention::kernels::{ATTENTION, Attention, AttentionArgs, Atten
 pub use ops::nn::loss::Reduction;
 pub use ops::nn::multi_head::{MULTI_HEAD_ATTENTION, MultiHeadArgs, MultiHeadAttention, MultiHeadCall};
 pub use ops::nn::nll_loss::ClassLossOptions;
+pub use ops::out::NewElements;
 pub use ops::products::matmul_kernels::{MATMUL, Matmul, MatmulArgs, MatmulCall};
 pub use ops::quantized::linear::{
     QUANTIZED_LINEAR, QuantizedLinear, QuantizedLinearArgs, QuantizedLinearCall,

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, Once, mpsc};
 
 use interlock::accelerator::{self, Device, HostFn, Stream, host};
-use interlock_tensor::{DType, Error, Result, Tensor, TensorOptions};
+use interlock_tensor::{DType, Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// Returns one of two devices of 64 MiB, which the whole process shares.
 fn device(index: u8) -> Device {
@@ -102,12 +102,18 @@ fn cpu_scalar_operand_is_read_when_the_operation_is_called() {
     let other = numbers(&[1.0, 2.0], device(1));
     for (a, b) in [(&x, &pair), (&pair, &x), (&x, &other)] {
         let error = a.add(b).unwrap_err();
-        assert!(matches!(error, Error::Devices { op: "add", .. }), "{error}");
-        assert!(matches!(a.mul_(b), Err(Error::Devices { .. })));
-        assert!(matches!(a.matmul(b), Err(Error::Devices { .. })));
-        assert!(matches!(interlock_tensor::cat(&[a.clone(), b.clone()], 0), Err(Error::Devices { .. })));
+        assert!(matches!(error, Error::Refused { kind: ErrorKind::Device, op: Some("add"), .. }), "{error}");
+        assert!(matches!(a.mul_(b), Err(Error::Refused { kind: ErrorKind::Device, .. })));
+        assert!(matches!(a.matmul(b), Err(Error::Refused { kind: ErrorKind::Device, .. })));
+        assert!(matches!(
+            interlock_tensor::cat(&[a.clone(), b.clone()], 0),
+            Err(Error::Refused { kind: ErrorKind::Device, .. })
+        ));
     }
-    assert!(matches!(number.mul_(&x.select(0, 0).unwrap()), Err(Error::Devices { .. })));
+    assert!(matches!(
+        number.mul_(&x.select(0, 0).unwrap()),
+        Err(Error::Refused { kind: ErrorKind::Device, .. })
+    ));
     assert_eq!((x.version(), pair.version()), (Ok(0), Ok(1)));
 }
 

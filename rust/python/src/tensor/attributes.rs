@@ -426,7 +426,7 @@ fn one_or_all<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
     let (op, dim) = (function_of(what), extract_int(what, dim)?);
-    let err_dim = || interlock_tensor::Error::Dimension { op, argument: "dim", dim, ndim: values.len() };
+    let err_dim = || interlock_tensor::Error::dimension(op, "dim", dim, values.len());
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };
     let value =

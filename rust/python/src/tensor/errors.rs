@@ -1,6 +1,6 @@
 //! Conversion of errors of the tensor runtime to Python exceptions.
 
-use interlock_tensor::Error;
+use interlock_tensor::{Error, ErrorKind};
 use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
@@ -22,36 +22,23 @@ impl ToPyErr for Error {
 
 /// Returns the exception for an error, with a message that may say more than the error.
 fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
-    match error {
-        Error::Foreign(error) => raised(py, error).unwrap_or_else(|| PyRuntimeError::new_err(message)),
-        Error::Broadcast { .. }
-        | Error::Shapes { .. }
-        | Error::Shape { .. }
-        | Error::ViewNeedsCopy { .. }
-        | Error::GradientShape { .. }
-        | Error::TooLarge { .. }
-        | Error::TooManyDimensions { .. } => new_exception(py, "ShapeError", message),
-        Error::DTypes { .. }
-        | Error::DType { .. }
-        | Error::FactorType { .. }
-        | Error::ResultType { .. }
-        | Error::AssignedType { .. } => new_exception(py, "DTypeError", message),
-        Error::OutOfBounds { .. } | Error::PackHook { .. } | Error::Value { .. } => {
-            new_exception(py, "ArgumentError", message)
+    let kind = match error {
+        Error::Foreign(error) => {
+            return raised(py, error).unwrap_or_else(|| PyRuntimeError::new_err(message));
         }
-        Error::LinAlg { .. } => new_exception(py, "LinAlgError", message),
-        Error::Arguments { .. } => PyTypeError::new_err(message),
-        Error::Capturing { .. } | Error::StaleStream { .. } => new_exception(py, "GraphError", message),
-        Error::GraphFreed { .. } => new_exception(py, "GraphFreedError", message),
-        Error::Dimension { .. }
-        | Error::Index { .. }
-        | Error::Position { .. }
-        | Error::Class { .. }
-        | Error::NoDimensions { .. }
-        | Error::Indexing { .. } => PyIndexError::new_err(message),
-        Error::Type { .. } => PyTypeError::new_err(message),
-        Error::Accelerator(error) => error.to_pyerr(py),
-        Error::NestedPasses { .. } | Error::NoStackForPass { .. } => PyRecursionError::new_err(message),
+        Error::Accelerator(error) => return error.to_pyerr(py),
+        error => error.kind(),
+    };
+    match kind {
+        Some(ErrorKind::Shape | ErrorKind::ViewNeedsCopy) => new_exception(py, "ShapeError", message),
+        Some(ErrorKind::DType) => new_exception(py, "DTypeError", message),
+        Some(ErrorKind::Value) => new_exception(py, "ArgumentError", message),
+        Some(ErrorKind::LinAlg) => new_exception(py, "LinAlgError", message),
+        Some(ErrorKind::Capture) => new_exception(py, "GraphError", message),
+        Some(ErrorKind::GraphFreed) => new_exception(py, "GraphFreedError", message),
+        Some(ErrorKind::Type) => PyTypeError::new_err(message),
+        Some(ErrorKind::Index) => PyIndexError::new_err(message),
+        Some(ErrorKind::Nesting) => PyRecursionError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     }
 }

@@ -212,7 +212,7 @@ impl NestedSequence {
         if dtype.is_integer()
             && let Some(&value) = self.values.iter().find(|value| !value.fits(dtype))
         {
-            return Err(exception(py, &Error::OutOfBounds { op, argument: "data", value, dtype }));
+            return Err(exception(py, &Error::out_of_bounds(op, "data", value, dtype)));
         }
         self.converted(dtype).into_py_result(py)
     }

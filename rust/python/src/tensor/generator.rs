@@ -238,7 +238,7 @@ impl<'a> GivenGenerator<'a> {
         if generator.device.kind() != wanted.kind() {
             let expected = format!("be for devices of type {}", wanted.kind());
             let given = format!("one for {}", generator.device.kind());
-            return Err(Error::Value { op, argument: "generator", expected, given });
+            return Err(Error::value(op, "generator", expected, given));
         }
         Ok(generator.core())
     }

@@ -15,7 +15,6 @@ mod formats;
 mod from_data;
 mod generator;
 mod identity;
-mod indexing;
 mod iterator;
 mod numpy;
 mod op_warnings;
@@ -25,9 +24,10 @@ mod pickling;
 mod print_options;
 mod program;
 mod python_kernel;
-mod quantized;
+mod quantized_tensor;
 mod register_kernel;
 mod scalars;
+mod subscript;
 mod to;
 mod transposes;
 mod type_info;
@@ -55,7 +55,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     formats::register(&module)?;
     generator::register_public(&module)?;
     print_options::register(&module)?;
-    quantized::register(&module)?;
+    quantized_tensor::register(&module)?;
     type_info::register(&module)?;
     ops::register(&module)?;
     operation::register(&module)

@@ -201,7 +201,7 @@ fn format_of(dtype: CoreDType) -> Option<&'static std::ffi::CStr> {
 
 /// Returns the message for access to device memory.
 fn device_memory_message(op: &'static str, tensor: &CoreTensor) -> String {
-    Error::OnDevice { op, device: tensor.device() }.to_string()
+    Error::on_device(op, tensor.device()).to_string()
 }
 
 /// Returns whether operations on the tensor are recorded. Other libraries that share its memory would not record

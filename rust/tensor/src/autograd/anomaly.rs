@@ -3,7 +3,7 @@
 use interlock::autograd::Mode;
 
 use crate::tensor::Node;
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Returns whether anomaly mode is on.
 pub(super) fn is_enabled() -> bool {
@@ -27,7 +27,8 @@ fn check_nan(node: &Node, input: usize, gradient: &Tensor) -> Result<()> {
     if !gradient.not_equal(gradient)?.any().map_err(|error| error.during("detect_anomaly"))? {
         return Ok(());
     }
-    Err(Error::NanGradient { node: node.shared_name(), input })
+    let message = format!("the gradient of input {input} has NaN elements");
+    Err(Error::of(node.name(), ErrorKind::State, message))
 }
 
 /// In anomaly mode, adds the stack of the operation that created the node to an error of its backward function.

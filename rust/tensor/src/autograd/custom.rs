@@ -8,7 +8,7 @@ use crate::storage::fallible_alloc::{check_memory, try_with_capacity};
 use crate::tensor::{
     BackwardFn, CustomFunction, GradDType, GradFn, Gradients, Node, ResultKind, SavedTensor, SavedValue,
 };
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The gradients of the inputs of a running backward function that other nodes have contributed so far, or the reason why
 /// they are not available.
@@ -47,7 +47,7 @@ impl Drop for ProvidedGradBuffers {
 pub fn input_grad_buffers() -> Result<Gradients> {
     let found = GRAD_BUFFERS.with_borrow(|all| all.last().cloned());
     let reason = "must be read while the backward function of this node runs";
-    found.unwrap_or(Err(reason)).map_err(|reason| Error::GradBuffers { reason })
+    found.unwrap_or(Err(reason)).map_err(|reason| Error::new(ErrorKind::State, "input_grad_buffers", reason))
 }
 
 /// A call of a function of the program, after its forward computation.
@@ -202,7 +202,7 @@ fn check_dirty_history(call: &CustomRecord<'_>) -> Result<()> {
             return Err(Error::value("mark_dirty", "the tensors", expected, "a view"));
         }
         if tensor.requires_grad() && tensor.is_leaf()? {
-            return Err(Error::LeafInPlace { op: "mark_dirty", view: false });
+            return Err(Error::leaf_in_place("mark_dirty", false));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::ops::conversion::transfer::to_device;
 use crate::ops::reduction::sums::sum_to;
 use crate::recording::edge_of;
 use crate::tensor::{Edge, GradDType, GradFn, NextFunction};
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Returns the shape, type and device of the gradient of an edge.
 pub(super) fn kind(edge: &Edge) -> GradientKind<'_> {
@@ -22,7 +22,7 @@ pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
     let summed = sum_to(gradient, edge.shape());
     // The shapes of gradients are those of results, except that the data of a result may have been replaced.
     let gradient = summed.map_err(|error| match error {
-        Error::ViewNeedsCopy { .. } => err_replaced(edge.shape(), gradient),
+        Error::Refused { kind: ErrorKind::ViewNeedsCopy, .. } => err_replaced(edge.shape(), gradient),
         error => error,
     })?;
     let gradient = match grad_dtype {

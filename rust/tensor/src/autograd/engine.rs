@@ -24,7 +24,7 @@ use crate::storage::fallible_alloc::{
 };
 use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, Gradients, Node};
-use crate::{Error, Result, Tensor, TensorOptions};
+use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
 pub struct BackwardArgs<'a, T = Tensor> {
@@ -76,7 +76,12 @@ pub fn grad<T: Differentiable>(
     let targets = targets(op, inputs)?;
     let grads = nesting::run(op, || GraphTask::new(op, request, Some(&targets))?.run())?;
     match grads.iter().position(Option::is_none) {
-        Some(index) if !allow_unused => Err(Error::Unused { index }),
+        Some(index) if !allow_unused => {
+            let message = format!(
+                "the outputs do not depend on input {index}; autograd::grad with `allow_unused` returns None for it"
+            );
+            Err(Error::new(ErrorKind::State, "grad", message))
+        }
         _ => Ok(grads),
     }
 }
@@ -98,7 +103,7 @@ pub(super) fn target(op: &'static str, tensor: &Tensor) -> Result<Edge> {
         Some(grad_fn) => Ok(Edge::Node(grad_fn)),
         // A leaf that no output depends on needs no node, and no output depends on a view without recorded history.
         None if is_leaf_with_grad(tensor) || tensor.requires_grad() => leaf_of_input(tensor).map(Edge::Leaf),
-        None => Err(Error::NoGraph { op }),
+        None => Err(Error::no_graph(op)),
     }
 }
 
@@ -220,7 +225,7 @@ impl GraphTask {
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let (edge, kind) = match output.source() {
                 Source::Tensor(tensor) => {
-                    (edge_of(op, tensor)?.ok_or(Error::NoGraph { op })?, GradientKind::of(tensor))
+                    (edge_of(op, tensor)?.ok_or_else(|| Error::no_graph(op))?, GradientKind::of(tensor))
                 }
                 Source::Edge(edge) => (edge.edge().clone(), kind(edge.edge())),
             };
@@ -516,9 +521,7 @@ fn node_of(edge: &Edge) -> Option<Arc<Node>> {
 fn root_gradient(op: &'static str, output: &GradientKind<'_>, given: Option<&Tensor>) -> Result<Tensor> {
     let (shape, dtype, device) = (output.shape, output.dtype, output.device);
     match given {
-        Some(gradient) if gradient.device() != device => {
-            Err(Error::Devices { op, left: device, right: gradient.device() })
-        }
+        Some(gradient) if gradient.device() != device => Err(Error::devices(op, device, gradient.device())),
         Some(gradient) if gradient.shape() == shape => Ok(gradient.clone()),
         Some(gradient) => {
             let expected = format!("be of shape {}, as the output", Tuple(shape));
@@ -527,7 +530,13 @@ fn root_gradient(op: &'static str, output: &GradientKind<'_>, given: Option<&Ten
         None if shape.iter().all(|&size| size == 1) => {
             Tensor::full(shape, 1.0.into(), TensorOptions { dtype, placement: device.into() })
         }
-        None => Err(Error::ImplicitGradient { op, shape: shape.to_vec() }),
+        None => {
+            let message = format!(
+                "a gradient must be passed for an output of shape {}; without one the output must have one element",
+                Tuple(shape)
+            );
+            Err(Error::new(ErrorKind::State, op, message))
+        }
     }
 }
 

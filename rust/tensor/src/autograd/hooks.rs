@@ -32,10 +32,10 @@ impl GradientKind<'_> {
         }
         if replacement.dtype() != self.dtype {
             let expected = format!("of dtype {}", self.dtype);
-            return Err(Error::DType { op, argument, expected, given: replacement.dtype(), hint: "" });
+            return Err(Error::dtype(op, argument, expected, replacement.dtype()));
         }
         if replacement.device() != self.device {
-            return Err(Error::Devices { op, left: self.device, right: replacement.device() });
+            return Err(Error::devices(op, self.device, replacement.device()));
         }
         Ok(replacement)
     }
@@ -196,7 +196,7 @@ pub(super) fn register_tensor_hook(
     hook: Arc<dyn TensorHook>,
 ) -> Result<HookHandle> {
     if !tensor.requires_grad() {
-        return Err(Error::NoGraph { op });
+        return Err(Error::no_graph(op));
     }
     match grad_fn(op, tensor)? {
         Some(grad_fn) => {
@@ -217,7 +217,7 @@ pub(super) fn register_post_accumulate_hook(
 ) -> Result<HookHandle> {
     let op = "register_post_accumulate_grad_hook";
     if !tensor.requires_grad() {
-        return Err(Error::NoGraph { op });
+        return Err(Error::no_graph(op));
     }
     if grad_fn(op, tensor)?.is_some() {
         let expected = "be a leaf; register_hook() accepts the result of an operation";

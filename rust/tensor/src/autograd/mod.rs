@@ -19,7 +19,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::recording::grad_fn;
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 pub use crate::error::{Creator, ForwardStack};
 pub use crate::recording::{
@@ -49,11 +49,11 @@ fn without_history(gradient: Tensor) -> Tensor {
 fn retain_grad(tensor: &Tensor) -> Result<()> {
     let op = "retain_grad";
     if !tensor.requires_grad() {
-        return Err(Error::NoGraph { op });
+        return Err(Error::no_graph(op));
     }
     let grad_fn = match grad_fn(op, tensor) {
         Ok(Some(grad_fn)) => grad_fn,
-        Ok(None) | Err(Error::UntrackedView { .. }) => return Ok(()),
+        Ok(None) | Err(Error::Refused { kind: ErrorKind::UntrackedView, .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
     if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {

@@ -15,7 +15,7 @@ use interlock::state::ThreadState;
 use interlock_core::base::{blocking, stack};
 use once_cell::race::OnceBox;
 
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// The passes that may be open inside of each other.
 const LIMIT: usize = 2000;
@@ -143,7 +143,10 @@ fn with_data<R>(index: usize, access: impl FnOnce(&mut PassData) -> R) -> Option
 pub fn queue_callback(callback: Callback) -> Result<()> {
     let index = OPEN.get().here.checked_sub(1);
     let queued = index.and_then(|index| with_data(index, |data| data.callbacks.push_back(callback)));
-    queued.ok_or(Error::NoBackwardPass { op: "queue_callback" })
+    queued.ok_or_else(|| {
+        let message = "must be called during a backward pass, by a backward function or a hook";
+        Error::new(ErrorKind::State, "queue_callback", message)
+    })
 }
 
 /// Runs the queued functions of the innermost pass.
@@ -165,7 +168,8 @@ pub(super) fn run_callbacks() -> Result<()> {
 pub(super) fn run<T: Send>(op: &'static str, pass: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let open = OPEN.get();
     if open.total >= LIMIT {
-        return Err(Error::NestedPasses { op, limit: LIMIT });
+        let message = format!("at most {LIMIT} backward passes can run inside of each other");
+        return Err(Error::new(ErrorKind::Nesting, op, message));
     }
     let fits = stack::remaining().is_none_or(|bytes| bytes >= STACK_BYTES);
     let must_move = !fits || open.here >= THREAD_LIMIT;
@@ -175,7 +179,13 @@ pub(super) fn run<T: Send>(op: &'static str, pass: impl FnOnce() -> Result<T> + 
         return pass();
     }
     let result = if moves { run_on_own_thread(open.total, pass) } else { None };
-    result.unwrap_or(Err(Error::NoStackForPass { op, open: open.total }))
+    result.unwrap_or_else(|| {
+        let message = format!(
+            "the stack of this thread is too small for a backward pass inside of {} others, and no other thread can run it",
+            open.total
+        );
+        Err(Error::new(ErrorKind::Nesting, op, message))
+    })
 }
 
 /// Runs a pass inside of `open` others on a new thread with the state of this one. Returns `None` if it cannot be
@@ -305,7 +315,7 @@ mod tests {
             ENDS.set(true);
             run("backward", || Ok(()))
         });
-        assert_eq!(refused, Err(Error::NoStackForPass { op: "backward", open: 0 }));
+        assert_eq!(refused.unwrap_err().kind(), Some(ErrorKind::Nesting));
     }
 
     #[test]

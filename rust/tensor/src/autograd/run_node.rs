@@ -6,6 +6,7 @@ use super::anomaly;
 use super::custom::{self, GradBuffers};
 use super::edge::convert;
 use super::hooks::HookCalls;
+use crate::error::Tuple;
 use crate::layout::{Layout, is_expandable_to};
 use crate::ops::conversion::cast::copy_with_layout;
 use crate::ops::shape::as_strided::{as_strided, as_strided_backward};
@@ -13,7 +14,7 @@ use crate::storage::fallible_alloc::{try_from_elem, try_with_capacity};
 use crate::tensor::{
     BackwardContext, BackwardFn, CustomFunction, Edge, GradDType, Gradients, Node, PartOfBase, SavedValue,
 };
-use crate::{Error, Result, Tensor, TensorOptions};
+use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// How a backward pass runs a node.
 pub(super) struct NodeCall<'a> {
@@ -141,23 +142,28 @@ fn checked(node: &Node, mut gradients: Gradients) -> Result<Gradients> {
     let expected = node.edges.len();
     let surplus = gradients.iter().skip(expected).any(Option::is_some);
     if gradients.len() < expected || surplus {
-        return Err(Error::GradientCount { node: node.shared_name(), expected, given: gradients.len() });
+        let given = gradients.len();
+        let message = format!(
+            "backward must return one gradient for each argument of forward, {expected}, got {given}"
+        );
+        return Err(Error::of(node.name(), ErrorKind::State, message));
     }
     gradients.truncate(expected);
     for (index, (edge, gradient)) in node.edges.iter().zip(&gradients).enumerate() {
         let (Some(edge), Some(gradient)) = (edge, gradient) else { continue };
         if !is_expandable_to(gradient.shape(), edge.shape()) {
-            return Err(Error::GradientShape {
-                node: node.shared_name(),
-                index,
-                expected: edge.shape().to_vec(),
-                given: gradient.shape().to_vec(),
-            });
+            let (expected, given) = (Tuple(edge.shape()), Tuple(gradient.shape()));
+            let message = format!(
+                "gradient {index} must be of shape {expected}, or have more dimensions to sum over, got {given}"
+            );
+            return Err(Error::of(node.name(), ErrorKind::Shape, message));
         }
         let (expected, given) = (edge.device(), gradient.device());
         // As in PyTorch a number is moved to the device of the input.
         if expected != given && gradient.ndim() > 0 {
-            return Err(Error::GradientDevice { node: node.shared_name(), index, expected, given });
+            let message =
+                format!("gradient {index} must be on {expected}, got one on {given}; to() moves it");
+            return Err(Error::of(node.name(), ErrorKind::State, message));
         }
     }
     Ok(gradients)
@@ -194,10 +200,14 @@ fn gradients_of_change(
     let PartOfBase { base, part } = layouts;
     // The gradients of elements that share one memory location would overwrite each other.
     if base.has_internal_overlap() {
-        return Err(Error::Overlap { op: "backward" });
+        return Err(Error::overlap("backward"));
     }
     let whole = copy_with_layout(gradient, base)?;
-    let offset = part.offset.checked_sub(base.offset).ok_or(Error::ViewBeforeBase)?;
+    let offset = part.offset.checked_sub(base.offset).ok_or_else(|| {
+        let message = "a view that was changed in place begins before its base, and the gradient of the memory before \
+                       the tensor is unknown";
+        Error::new(ErrorKind::State, "backward", message)
+    })?;
     let part = as_strided(&whole, Layout { offset, ..part.clone() })?;
     let mut gradients = gradients(change, ctx, &part.contiguous_copy()?)?;
     if let Some(first) = gradients.first_mut() {

@@ -9,7 +9,7 @@ use interlock::state::ScopeGuard;
 use crate::error::warn;
 use crate::storage::fallible_alloc::oom_error;
 use crate::tensor::{Edge, GradFn, Node, stream_of};
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Whether gradients of a leaf from several streams cause a warning.
 static WARNS_OF_MISMATCH: AtomicBool = AtomicBool::new(true);
@@ -93,7 +93,9 @@ impl StreamSync {
             return Ok(Some(producer.clone()));
         }
         if own.kind() == StreamKind::Default {
-            return Err(Error::StaleStream { node: grad_fn.node.shared_name() });
+            let message = "its stream is a default stream, which would invalidate the graph that is being captured; run the \
+                           forward pass in the capture, or call autograd::set_override_stale_capture_stream(true)";
+            return Err(Error::of(grad_fn.node.name(), ErrorKind::Capture, message));
         }
         Ok(Some(own))
     }

@@ -1,8 +1,8 @@
 //! The error type of this crate.
 
-mod display;
 mod foreign;
 mod forward_stack;
+mod sizes;
 mod warning;
 
 use std::borrow::Cow;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 use interlock::accelerator::{Device, Error as AcceleratorError};
 use interlock::dispatch::NoKernel;
 
-pub(crate) use display::{Sizes, Tuple};
 pub use foreign::ForeignError;
 pub use forward_stack::{Creator, ForwardStack};
+pub(crate) use sizes::{Sizes, Tuple};
 pub(crate) use warning::warn;
 pub use warning::{WarningHandler, set_warning_handler};
 
@@ -24,501 +24,36 @@ use crate::{DType, Scalar};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of an operation. The operation that returns it has no effect.
+///
+/// ```
+/// use interlock_tensor::{DType, Error, ErrorKind, Tensor};
+///
+/// let x = Tensor::zeros(&[2, 3], DType::Float32)?;
+/// let error = x.add(&Tensor::zeros(&[4], DType::Float32)?).unwrap_err();
+/// assert!(matches!(error, Error::Refused { kind: ErrorKind::Shape, op: Some("add"), .. }));
+/// assert_eq!(error.to_string(), "add: shapes (2, 3) and (4,) cannot be broadcast");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two shapes that cannot be broadcast.
-    Broadcast {
-        /// The name of the operation.
-        op: &'static str,
-        /// The shape of the first operand.
-        left: Vec<usize>,
-        /// The shape of the second operand.
-        right: Vec<usize>,
-    },
-    /// Two shapes that an operation cannot combine for another reason.
-    Shapes {
-        /// The name of the operation.
-        op: &'static str,
-        /// The violated requirement, before "for shapes".
-        problem: String,
-        /// The shape of the first operand.
-        left: Vec<usize>,
-        /// The shape of the second operand.
-        right: Vec<usize>,
-    },
-    /// A shape, or the sizes of a new shape, that an operation does not accept.
-    Shape {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument.
-        argument: &'static str,
-        /// The requirement, after "must".
-        expected: String,
-        /// The shape or the sizes, as shown in the message.
-        given: String,
-    },
-    /// A shape that only a copy of the tensor can have.
-    ViewNeedsCopy {
-        /// The name of the operation.
-        op: &'static str,
-        /// The requested shape.
-        wanted: Vec<usize>,
-        /// The shape of the tensor.
-        shape: Vec<usize>,
-        /// The strides of the tensor.
-        strides: Vec<usize>,
-    },
-    /// Operands of different element types, for an operation that does not promote them.
-    DTypes {
-        /// The name of the operation.
-        op: &'static str,
-        /// The element type of the first operand.
-        left: DType,
-        /// The element type of the second operand.
-        right: DType,
-    },
-    /// An element type that an operation does not accept.
-    DType {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument.
-        argument: &'static str,
-        /// The accepted types, after "must be".
-        expected: String,
-        /// The element type.
-        given: DType,
-        /// How to convert the argument, or nothing.
-        hint: &'static str,
-    },
-    /// A bool or a floating-point number as `alpha` of an operation in a narrower type.
-    FactorType {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument that multiplies an operand.
-        argument: &'static str,
-        /// The promoted type of the operands.
-        dtype: DType,
-        /// The value that was passed.
-        given: Scalar,
-    },
-    /// A result whose type cannot be cast to the type of the tensor that is changed in place.
-    ResultType {
-        /// The name of the operation.
-        op: &'static str,
-        /// The tensor that is written, as in "the tensor".
-        argument: &'static str,
-        /// The element type of the result.
-        result: DType,
-        /// The element type of the target.
-        target: DType,
-    },
-    /// A dimension that the tensor does not have.
-    Dimension {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument.
-        argument: &'static str,
-        /// The requested dimension.
-        dim: i64,
-        /// The number of dimensions of the tensor.
-        ndim: usize,
-    },
-    /// An index beyond the size of a dimension.
-    Index {
-        /// The name of the operation.
-        op: &'static str,
-        /// The index.
-        index: i64,
-        /// The indexed dimension.
-        dim: usize,
-        /// The size of the dimension.
-        size: usize,
-    },
-    /// An index that is not one of the positions of a dimension, or of all elements.
-    Position {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument with the indices.
-        argument: &'static str,
-        /// The index.
-        index: i64,
-        /// The number of positions.
-        size: usize,
-        /// Whether negative indices count from the end.
-        wraps: bool,
-    },
-    /// An index of `gather` or `scatter` that is not a position of the dimension.
-    Coordinate {
-        /// The name of the operation.
-        op: &'static str,
-        /// The index.
-        index: i64,
-        /// The indexed dimension.
-        dim: usize,
-        /// The size of the dimension.
-        size: usize,
-    },
-    /// A class index that is negative or not smaller than the number of classes.
-    Class {
-        /// The name of the operation.
-        op: &'static str,
-        /// The index.
-        index: i64,
-        /// The number of classes.
-        classes: usize,
-    },
-    /// An element that is not one of the classes of `one_hot`.
-    ClassValue {
-        /// The name of the operation.
-        op: &'static str,
-        /// The element.
-        given: i64,
-        /// The number of classes.
-        classes: usize,
-    },
-    /// An index of a 0-d tensor.
-    NoDimensions {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// An invalid index expression, or an argument for which PyTorch raises IndexError.
-    Indexing {
-        /// The name of the operation.
-        op: &'static str,
-        /// The violated requirement and the index.
+    /// An operation does not accept an argument, or the state of a tensor, a graph or the process.
+    Refused {
+        /// The reason, by which callers tell errors apart.
+        kind: ErrorKind,
+        /// The name of the operation, or `None` if the message names another subject, such as a node.
+        op: Option<&'static str>,
+        /// The argument, if the message begins with one.
+        argument: Option<&'static str>,
+        /// The violated requirement and what was given.
         message: String,
-    },
-    /// A hook of saved tensors that violates its contract, in whichever operation.
-    PackHook {
-        /// The requirement, after "must".
-        expected: &'static str,
-        /// The invalid action of the hook.
-        given: &'static str,
-    },
-    /// A value that an operation does not accept.
-    Value {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument.
-        argument: &'static str,
-        /// The requirement, after "must".
-        expected: String,
-        /// The value, as shown in the message.
-        given: String,
-    },
-    /// A matrix that cannot be factored, such as a singular one.
-    LinAlg {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument.
-        argument: &'static str,
-        /// The requirement, after "must be".
-        expected: &'static str,
-        /// The matrix, as shown in the message.
-        given: String,
-    },
-    /// Arguments that exclude each other, or an argument that needs another one.
-    Arguments {
-        /// The name of the operation.
-        op: &'static str,
-        /// What is wrong, as shown in the message.
-        problem: &'static str,
-    },
-    /// An argument of a type that an operation does not accept.
-    Type {
-        /// The name of the operation.
-        op: &'static str,
-        /// The argument.
-        argument: &'static str,
-        /// The accepted types, after "must be".
-        expected: &'static str,
-        /// The name of the type in Python.
-        given: &'static str,
-    },
-    /// A number that a tensor of an element type cannot hold.
-    OutOfBounds {
-        /// The name of the operation.
-        op: &'static str,
-        /// The name of the argument.
-        argument: &'static str,
-        /// The number that the type cannot hold.
-        value: Scalar,
-        /// The element type.
-        dtype: DType,
-    },
-    /// An assignment of a tensor of another element type to an index that contains tensors.
-    AssignedType {
-        /// The element type.
-        given: DType,
-        /// The element type of the target.
-        target: DType,
-    },
-    /// A shape with more elements than the address space.
-    TooLarge {
-        /// The name of the operation.
-        op: &'static str,
-        /// The requested shape.
-        shape: Vec<usize>,
-    },
-    /// More than [`MAX_DIMENSIONS`](crate::MAX_DIMENSIONS) dimensions.
-    TooManyDimensions {
-        /// The name of the operation.
-        op: &'static str,
-        /// The requested number.
-        given: usize,
-        /// The maximum number.
-        limit: usize,
-    },
-    /// An in-place operation on a tensor several of whose elements share a memory location.
-    Overlap {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// A source that shares memory with the tensor that an operation writes.
-    Aliased {
-        /// The name of the operation.
-        op: &'static str,
-        /// The tensor that is written.
-        argument: &'static str,
-    },
-    /// Tensors for several results that share memory.
-    AliasedResults {
-        /// The name of the operation.
-        op: &'static str,
-        /// The positions of two of them in `out`.
-        positions: [usize; 2],
-    },
-    /// An operand that another thread has resized during the operation.
-    Resized {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// An in-place operation on a leaf that requires grad, or on a view of one.
-    LeafInPlace {
-        /// The name of the operation.
-        op: &'static str,
-        /// Whether the target is a view of the leaf.
-        view: bool,
-    },
-    /// A view that was created in no-grad or inference mode, whose history is not recorded.
-    UntrackedView {
-        /// The name of the operation.
-        op: &'static str,
-        /// Whether the view was created in inference mode.
-        inference: bool,
-        /// The source location that created the view, if tracing is enabled.
-        created_at: Option<String>,
-    },
-    /// A view that was created with others by one operation, such as `split`, and that was changed in place or whose
-    /// base was.
-    ViewOfSeveral {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// A view whose data was replaced and that was changed in place.
-    ReplacedView {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// An operation that inference tensors do not support outside of inference mode.
-    Inference {
-        /// The name of the operation.
-        op: &'static str,
-        /// The attempted action, after "an inference tensor cannot".
-        action: &'static str,
-    },
-    /// More elements for a tensor whose memory belongs to another library, or is shared with NumPy.
-    NotResizable {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// A query of the version counter of an inference tensor.
-    NoVersion {
-        /// The name of the function.
-        op: &'static str,
-    },
-    /// `requires_grad` set to false for the result of a recorded operation.
-    NotLeaf {
-        /// The name of the function.
-        op: &'static str,
-    },
-    /// Differentiation of a tensor without a graph.
-    NoGraph {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// A backward pass from a tensor of several elements without an explicit gradient.
-    ImplicitGradient {
-        /// The name of the operation.
-        op: &'static str,
-        /// The shape of the tensor.
-        shape: Vec<usize>,
-    },
-    /// A node that a hook of the creation of nodes would create.
-    NodeInCreationHook {
-        /// The name of the node.
-        node: Cow<'static, str>,
-    },
-    /// A call that is possible only during a backward pass.
-    NoBackwardPass {
-        /// The name of the function.
-        op: &'static str,
-    },
-    /// A read of the buffers of gradients where they are not available.
-    GradBuffers {
-        /// Why the buffers are not available.
-        reason: &'static str,
-    },
-    /// An operation of a captured stream whose gradient must be computed on a default stream.
-    StaleStream {
-        /// The name of the node.
-        node: Cow<'static, str>,
-    },
-    /// A backward pass through a graph whose saved tensors were freed.
-    GraphFreed {
-        /// The name of the node.
-        node: Cow<'static, str>,
-    },
-    /// Too many backward passes inside of each other.
-    NestedPasses {
-        /// The name of the operation.
-        op: &'static str,
-        /// The largest number.
-        limit: usize,
-    },
-    /// A backward pass for which the stack is too small, where no other thread can be used.
-    NoStackForPass {
-        /// The name of the operation.
-        op: &'static str,
-        /// The number of open passes.
-        open: usize,
-    },
-    /// A recorded backward pass through an operation whose backward function cannot be differentiated.
-    OneBackward {
-        /// The name of the node.
-        node: &'static str,
-        /// How to compute the gradient of the gradient.
-        hint: &'static str,
-    },
-    /// A backward pass through a node whose saved tensor was changed in place.
-    Modified {
-        /// The name of the node.
-        node: Cow<'static, str>,
-        /// The shape of the saved tensor.
-        shape: Vec<usize>,
-        /// The version when the tensor was saved.
-        saved: u32,
-        /// The current version.
-        now: u32,
-    },
-    /// A backward pass through an in-place change of a view that begins before its base.
-    ViewBeforeBase,
-    /// An input that the outputs do not depend on.
-    Unused {
-        /// The position of the input.
-        index: usize,
-    },
-    /// Tensors on different devices.
-    Devices {
-        /// The name of the operation.
-        op: &'static str,
-        /// The device of the operation.
-        left: Device,
-        /// The device of another tensor.
-        right: Device,
-    },
-    /// A copy between the CPU and a device that waits, on a stream that captures a graph.
-    Capturing {
-        /// The name of the operation.
-        op: &'static str,
-        /// Whether elements of a device tensor are read.
-        reads: bool,
-    },
-    /// An operation that only CPU tensors support.
-    OnDevice {
-        /// The name of the operation.
-        op: &'static str,
-        /// The device of the tensor.
-        device: Device,
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
     Accelerator(AcceleratorError),
-    /// An operation on memory that streams use, of a tensor whose memory they do not.
-    NoStream {
-        /// The name of the operation.
-        op: &'static str,
-    },
-    /// The kernel of another library failed.
-    Kernel {
-        /// The name of the operation.
-        op: &'static str,
-        /// The name of the kernel.
-        kernel: String,
-        /// The message of the kernel.
-        message: String,
-    },
-    /// A `matmul` on a library that may split sums, although a flag forbids it.
-    UnsplitSums {
-        /// The name of the operation.
-        op: &'static str,
-        /// The name of the flag below `backends.cuda.matmul`.
-        flag: &'static str,
-    },
     /// Every kernel of an operation refuses the call.
     NoKernel(NoKernel),
-    /// The result of an operation without a gradient was differentiated.
-    NotDifferentiable {
-        /// The name of the function.
-        op: &'static str,
-        /// The function to use instead.
-        hint: &'static str,
-    },
-    /// An operation all of whose kernels have no fixed order, although a flag requires one.
-    NotDeterministic {
-        /// The name of the operation.
-        op: &'static str,
-    },
     /// A function of the program, such as a hook, failed.
     Foreign(ForeignError),
-    /// A function of the program returned the wrong number of gradients.
-    GradientCount {
-        /// The name of the node.
-        node: Cow<'static, str>,
-        /// The number of inputs.
-        expected: usize,
-        /// The number of gradients.
-        given: usize,
-    },
-    /// A function of the program returned a gradient of a wrong shape.
-    GradientShape {
-        /// The name of the node.
-        node: Cow<'static, str>,
-        /// The position of the input.
-        index: usize,
-        /// The shape of the input.
-        expected: Vec<usize>,
-        /// The shape of the gradient.
-        given: Vec<usize>,
-    },
-    /// A function of the program returned a gradient on another device.
-    GradientDevice {
-        /// The name of the node.
-        node: Cow<'static, str>,
-        /// The position of the input.
-        index: usize,
-        /// The device of the input.
-        expected: Device,
-        /// The device of the gradient.
-        given: Device,
-    },
-    /// In anomaly mode, a backward function computed NaN.
-    NanGradient {
-        /// The name of the node.
-        node: Cow<'static, str>,
-        /// The position of the input.
-        input: usize,
-    },
     /// In anomaly mode, an error of a backward function.
     Anomaly {
         /// The name of the node.
@@ -530,17 +65,53 @@ pub enum Error {
     },
 }
 
+/// The reason for which an operation is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A shape, sizes of a new shape, or shapes that cannot be combined.
+    Shape,
+    /// A shape that only a copy of the tensor can have.
+    ViewNeedsCopy,
+    /// An element type, or element types that cannot be combined.
+    DType,
+    /// A value.
+    Value,
+    /// An argument of a wrong type, or arguments that exclude each other.
+    Type,
+    /// An index, a dimension, or an argument for which PyTorch raises `IndexError`.
+    Index,
+    /// A matrix that cannot be factored, such as a singular one.
+    LinAlg,
+    /// Tensors on different devices.
+    Device,
+    /// An operand that another thread resized during the operation.
+    Resized,
+    /// A view that was created in no-grad or inference mode, whose history is not recorded.
+    UntrackedView,
+    /// A view that was created with others by one operation, such as `split`.
+    ViewOfSeveral,
+    /// An operation that a stream cannot capture in a graph.
+    Capture,
+    /// A backward pass through a graph whose saved tensors were freed.
+    GraphFreed,
+    /// Too many backward passes inside of each other.
+    Nesting,
+    /// Another state of a tensor, a graph, a kernel or the process.
+    State,
+}
+
 /// Returns a number if a tensor of `dtype` can hold it.
 ///
 /// # Errors
-/// [`Error::OutOfBounds`] with the names of the function and its argument.
+/// [`ErrorKind::Value`] with the names of the function and its argument.
 pub(crate) fn check_fits(
     value: Scalar,
     dtype: DType,
     op: &'static str,
     argument: &'static str,
 ) -> Result<Scalar> {
-    if value.fits(dtype) { Ok(value) } else { Err(Error::OutOfBounds { op, argument, value, dtype }) }
+    if value.fits(dtype) { Ok(value) } else { Err(Error::out_of_bounds(op, argument, value, dtype)) }
 }
 
 /// Like [`check_fits`] for `fill_` and `full`, which round a number to a half-precision type, as in PyTorch.
@@ -554,34 +125,93 @@ pub(crate) fn check_fills(
 }
 
 impl Error {
+    /// Creates the error of an operation, whose name precedes the message.
+    pub fn new(kind: ErrorKind, op: &'static str, message: impl Into<String>) -> Self {
+        Error::Refused { kind, op: Some(op), argument: None, message: message.into() }
+    }
+
+    /// Creates the error of an argument, whose name precedes the requirement.
+    pub fn argument(
+        kind: ErrorKind,
+        op: &'static str,
+        argument: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Error::Refused { kind, op: Some(op), argument: Some(argument), message: message.into() }
+    }
+
+    /// Creates the error of another subject than the called operation, such as a node of a graph or a hook.
+    pub(crate) fn of(subject: &str, kind: ErrorKind, message: impl fmt::Display) -> Self {
+        Error::Refused { kind, op: None, argument: None, message: format!("{subject}: {message}") }
+    }
+
+    /// Returns the reason of a refused operation.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        if let Error::Refused { kind, .. } = self { Some(*kind) } else { None }
+    }
+
     /// Creates the error of a tensor whose shape an operation does not accept.
     pub(crate) fn shape(
         op: &'static str,
         argument: &'static str,
-        expected: impl Into<String>,
+        expected: impl fmt::Display,
         given: &[usize],
     ) -> Self {
-        Error::Shape { op, argument, expected: expected.into(), given: format!("shape {}", Tuple(given)) }
+        let message = format!("must {expected}, got shape {}", Tuple(given));
+        Error::argument(ErrorKind::Shape, op, argument, message)
     }
 
     /// Creates the error of the sizes of a new shape that an operation does not accept.
     pub(crate) fn sizes(
         op: &'static str,
         argument: &'static str,
-        expected: impl Into<String>,
+        expected: impl fmt::Display,
         given: &[impl fmt::Display],
     ) -> Self {
-        Error::Shape { op, argument, expected: expected.into(), given: Tuple(given).to_string() }
+        Error::argument(ErrorKind::Shape, op, argument, format!("must {expected}, got {}", Tuple(given)))
+    }
+
+    /// Creates the error of two shapes that cannot be broadcast.
+    pub(crate) fn broadcast(op: &'static str, left: &[usize], right: &[usize]) -> Self {
+        let message = format!("shapes {} and {} cannot be broadcast", Tuple(left), Tuple(right));
+        Error::new(ErrorKind::Shape, op, message)
+    }
+
+    /// Creates the error of two shapes that an operation cannot combine because of `problem`.
+    pub(crate) fn shapes(
+        op: &'static str,
+        problem: impl fmt::Display,
+        left: &[usize],
+        right: &[usize],
+    ) -> Self {
+        Error::new(ErrorKind::Shape, op, format!("{problem} for shapes {} and {}", Tuple(left), Tuple(right)))
+    }
+
+    /// Creates the error of a shape with more elements than the address space.
+    pub(crate) fn too_large(op: &'static str, shape: &[usize]) -> Self {
+        let message = format!("shape {} has more elements than can be addressed", Tuple(shape));
+        Error::new(ErrorKind::Shape, op, message)
+    }
+
+    /// Creates the error of more than `limit` dimensions, which is [`MAX_DIMENSIONS`](crate::MAX_DIMENSIONS).
+    pub fn too_many_dimensions(op: &'static str, given: usize, limit: usize) -> Self {
+        let message = format!("a tensor can have at most {limit} dimensions, got {given}");
+        Error::new(ErrorKind::Shape, op, message)
     }
 
     /// Creates the error of a value that an operation does not accept.
-    pub(crate) fn value(
+    pub fn value(
         op: &'static str,
         argument: &'static str,
-        expected: impl Into<String>,
+        expected: impl fmt::Display,
         given: impl fmt::Display,
     ) -> Self {
-        Error::Value { op, argument, expected: expected.into(), given: given.to_string() }
+        Error::argument(ErrorKind::Value, op, argument, format!("must {expected}, got {given}"))
+    }
+
+    /// Creates the error of a number that a tensor of an element type cannot hold.
+    pub fn out_of_bounds(op: &'static str, argument: &'static str, value: Scalar, dtype: DType) -> Self {
+        Error::value(op, argument, format_args!("be a number that {dtype} can hold"), value)
     }
 
     /// Creates the error of a sequence of tensors without items.
@@ -589,15 +219,142 @@ impl Error {
         Error::value(op, argument, "contain at least one tensor", "none")
     }
 
-    /// Creates the error of an input that must be a floating-point tensor.
-    pub(crate) fn not_floating_point(op: &'static str, given: DType) -> Self {
-        let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
-        Error::DType { op, argument: "input", expected, given, hint }
+    /// Creates the error of an element type that an operation does not accept.
+    pub fn dtype(
+        op: &'static str,
+        argument: &'static str,
+        expected: impl fmt::Display,
+        given: DType,
+    ) -> Self {
+        Error::argument(ErrorKind::DType, op, argument, format!("must be {expected}, got {given}"))
+    }
+
+    /// Adds to the message how to convert the argument, as in "; float() converts it".
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
+        if let Error::Refused { message, .. } = &mut self {
+            message.push_str(hint);
+        }
+        self
+    }
+
+    /// Creates the error of an argument that must be a floating-point tensor.
+    pub(crate) fn not_floating_point(op: &'static str, argument: &'static str, given: DType) -> Self {
+        Error::dtype(op, argument, "floating point", given).with_hint("; float() converts it")
     }
 
     /// Creates the error of a bool tensor that must have numbers.
     pub fn not_numeric(op: &'static str, argument: &'static str, hint: &'static str) -> Self {
-        Error::DType { op, argument, expected: "numeric".to_owned(), given: DType::Bool, hint }
+        Error::dtype(op, argument, "numeric", DType::Bool).with_hint(hint)
+    }
+
+    /// Creates the error of operands of different element types, for an operation that does not promote them.
+    pub(crate) fn dtypes(op: &'static str, left: DType, right: DType) -> Self {
+        Error::new(ErrorKind::DType, op, format!("dtypes must match, got {left} and {right}"))
+    }
+
+    /// Creates the error of a result that cannot be cast to the element type of the tensor that is written.
+    pub(crate) fn result_type(op: &'static str, argument: &str, result: DType, target: DType) -> Self {
+        let message =
+            format!("the result must be castable to {target}, the dtype of {argument}, got {result}");
+        Error::new(ErrorKind::DType, op, message)
+    }
+
+    /// Creates the error of a dimension that the tensor does not have.
+    pub fn dimension(op: &'static str, argument: &'static str, dim: i64, ndim: usize) -> Self {
+        let message = match ndim {
+            0 | 1 => format!("must be -1 or 0, got {dim}"),
+            _ => format!("must be from -{ndim} to {}, got {dim}", ndim - 1),
+        };
+        Error::argument(ErrorKind::Index, op, argument, message)
+    }
+
+    /// Creates the error of an index beyond the size of a dimension.
+    pub(crate) fn index(op: &'static str, index: i64, dim: usize, size: usize) -> Self {
+        let message = format!("index {index} is out of bounds for dimension {dim} with size {size}");
+        Error::new(ErrorKind::Index, op, message)
+    }
+
+    /// Creates the error of an index of a 0-d tensor.
+    pub(crate) fn no_dimensions(op: &'static str) -> Self {
+        Error::new(ErrorKind::Index, op, "a 0-d tensor cannot be indexed; item() returns its element")
+    }
+
+    /// Creates the error of a 0-d tensor where an operation works along a dimension.
+    pub(crate) fn needs_dimension(op: &'static str, kind: ErrorKind) -> Self {
+        Error::argument(kind, op, "input", "must have a dimension, got shape ()")
+    }
+
+    /// Creates the error of an in-place operation on a tensor several of whose elements share a memory location.
+    pub(crate) fn overlap(op: &'static str) -> Self {
+        let message = "several elements of the target share one memory location; clone() it before changing it in place";
+        Error::new(ErrorKind::State, op, message)
+    }
+
+    /// Creates the error of a written tensor that shares memory with a source.
+    pub(crate) fn aliased(op: &'static str, argument: &'static str) -> Self {
+        let message =
+            "must not share memory with an input, unless it has the same elements; clone() the input";
+        Error::argument(ErrorKind::State, op, argument, message)
+    }
+
+    /// Creates the error of an operand that another thread resized during the operation.
+    pub(crate) fn resized(op: &'static str) -> Self {
+        Error::new(ErrorKind::Resized, op, "an operand was resized by another thread during the operation")
+    }
+
+    /// Creates the error of an action, such as "require grad", that inference tensors do not support outside of
+    /// inference mode.
+    pub(crate) fn inference(op: &'static str, action: &str) -> Self {
+        let cure = "clone() returns a normal tensor";
+        let message = format!("an inference tensor cannot {action} outside of inference_mode(); {cure}");
+        Error::new(ErrorKind::State, op, message)
+    }
+
+    /// Creates the error of a change in place of a leaf that requires grad, or of a view of one.
+    pub(crate) fn leaf_in_place(op: &'static str, view: bool) -> Self {
+        let message = format!(
+            "{}a leaf tensor that requires grad cannot be changed in place while gradients are recorded; use no_grad()",
+            if view { "a view of " } else { "" }
+        );
+        Error::new(ErrorKind::State, op, message)
+    }
+
+    /// Creates the error of a differentiated tensor without a graph.
+    pub(crate) fn no_graph(op: &'static str) -> Self {
+        let message =
+            "the tensor does not require grad and has no grad_fn, so there is nothing to differentiate";
+        Error::new(ErrorKind::State, op, message)
+    }
+
+    /// Creates the error of a differentiated operation without a gradient, with the function to use instead.
+    pub(crate) fn not_differentiable(op: &'static str, hint: &str) -> Self {
+        Error::new(ErrorKind::State, op, format!("the operation has no gradient; {hint}"))
+    }
+
+    /// Creates the error of a backward pass through a node whose saved tensors were freed.
+    pub(crate) fn graph_freed(node: &str) -> Self {
+        let message = "graph already freed: set BackwardArgs::retain_graph in the first backward()";
+        Error::of(node, ErrorKind::GraphFreed, message)
+    }
+
+    /// Creates the error of tensors on different devices.
+    pub fn devices(op: &'static str, left: Device, right: Device) -> Self {
+        let message = format!(
+            "tensors must be on one device, got {left} and {right}; only 0-d CPU tensors may be on another"
+        );
+        Error::new(ErrorKind::Device, op, message)
+    }
+
+    /// Creates the error of an operation that only CPU tensors support.
+    pub fn on_device(op: &'static str, device: Device) -> Self {
+        let message = format!("the tensor must be on the CPU, got {device}; call cpu() first");
+        Error::new(ErrorKind::State, op, message)
+    }
+
+    /// Creates the error of a failed kernel of another library.
+    pub(crate) fn kernel(op: &'static str, kernel: &str, message: &str) -> Self {
+        Error::new(ErrorKind::State, op, format!("the kernel {kernel} failed: {message}"))
     }
 
     /// Creates the error of a kernel whose result has another shape, element type or device than the expected ones.
@@ -609,57 +366,15 @@ impl Error {
     ) -> Self {
         let [expected, given] = [expected, given]
             .map(|(shape, dtype, device)| format!("{dtype} of shape {} on {device}", Tuple(shape)));
-        let message = format!("it must return {expected}, got {given}");
-        Error::Kernel { op, kernel: kernel.to_owned(), message }
+        Error::kernel(op, kernel, &format!("it must return {expected}, got {given}"))
     }
 
-    /// Names the operation that the caller has called instead of an operation that it uses. Errors of a backward pass
-    /// name a node or the pass, and are unchanged.
+    /// Names the operation that the caller has called instead of an operation that it uses. Errors of a node are
+    /// unchanged.
     #[must_use]
     pub fn during(mut self, caller: &'static str) -> Self {
         match &mut self {
-            Error::Broadcast { op, .. }
-            | Error::Shapes { op, .. }
-            | Error::Shape { op, .. }
-            | Error::ViewNeedsCopy { op, .. }
-            | Error::DTypes { op, .. }
-            | Error::DType { op, .. }
-            | Error::FactorType { op, .. }
-            | Error::ResultType { op, .. }
-            | Error::Dimension { op, .. }
-            | Error::Index { op, .. }
-            | Error::NoDimensions { op }
-            | Error::Indexing { op, .. }
-            | Error::Position { op, .. }
-            | Error::Coordinate { op, .. }
-            | Error::Class { op, .. }
-            | Error::ClassValue { op, .. }
-            | Error::Value { op, .. }
-            | Error::LinAlg { op, .. }
-            | Error::Arguments { op, .. }
-            | Error::Type { op, .. }
-            | Error::OutOfBounds { op, .. }
-            | Error::Overlap { op }
-            | Error::TooLarge { op, .. }
-            | Error::TooManyDimensions { op, .. }
-            | Error::Aliased { op, .. }
-            | Error::AliasedResults { op, .. }
-            | Error::Resized { op }
-            | Error::LeafInPlace { op, .. }
-            | Error::UntrackedView { op, .. }
-            | Error::ViewOfSeveral { op }
-            | Error::ReplacedView { op }
-            | Error::Inference { op, .. }
-            | Error::NoVersion { op }
-            | Error::NotLeaf { op }
-            | Error::NotResizable { op }
-            | Error::Devices { op, .. }
-            | Error::Capturing { op, .. }
-            | Error::OnDevice { op, .. }
-            | Error::NoStream { op }
-            | Error::Kernel { op, .. }
-            | Error::UnsplitSums { op, .. }
-            | Error::NotDeterministic { op } => *op = caller,
+            Error::Refused { op: Some(op), .. } => *op = caller,
             Error::Accelerator(error) => *error = error.clone().during(caller),
             _ => {}
         }
@@ -669,18 +384,38 @@ impl Error {
     /// Names an argument of the operation that the caller has called instead of the one of an operation that it uses.
     #[must_use]
     pub fn rename_argument(mut self, old: &str, new: &'static str) -> Self {
-        match &mut self {
-            Error::Shape { argument, .. }
-            | Error::DType { argument, .. }
-            | Error::Dimension { argument, .. }
-            | Error::Value { argument, .. }
-                if *argument == old =>
-            {
-                *argument = new;
-            }
-            _ => {}
+        if let Error::Refused { argument: Some(argument), .. } = &mut self
+            && *argument == old
+        {
+            *argument = new;
         }
         self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused { op, argument, message, .. } => {
+                if let Some(op) = op {
+                    write!(f, "{op}: ")?;
+                }
+                if let Some(argument) = argument {
+                    write!(f, "{argument} ")?;
+                }
+                f.write_str(message)
+            }
+            Error::Accelerator(error) => error.fmt(f),
+            Error::NoKernel(error) => error.fmt(f),
+            Error::Foreign(error) => error.fmt(f),
+            Error::Anomaly { stack: Some(stack), error, .. } => {
+                write!(f, "{error}; the forward operation was called at {}", stack.location())
+            }
+            Error::Anomaly { stack: None, error, .. } => write!(
+                f,
+                "{error}; the forward operation ran without anomaly detection, so its line is not known"
+            ),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use interlock::accelerator::check_interrupts;
 
 use super::launch::{Launch, Target, threads_on};
-use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
+use super::parallel::{Shared, THREADED_ELEMENTS, TILE, for_each};
 use super::plan::{Plan, PlanOperand};
 use super::run::Elements;
 use super::slices::new_tensor;
@@ -152,24 +152,15 @@ fn compute(
     spans: &[Span],
     part: Range<usize>,
 ) -> Result<()> {
-    /// Memory that the threads of an operation use.
-    struct Shared<'a>(&'a [Span]);
-    // SAFETY: the locks are held until all threads have ended, and each writes elements of its own.
-    unsafe impl Sync for Shared<'_> {}
-    impl Shared<'_> {
-        fn spans(&self) -> &[Span] {
-            self.0
-        }
-    }
-
     if !elements.are_within(spans) {
-        return Err(Error::Resized { op });
+        return Err(Error::resized(op));
     }
-    let shared = Shared(spans);
+    // SAFETY: the locks are held until all threads have ended, and each writes elements of its own.
+    let shared = unsafe { Shared::new(spans) };
     let run = |range: Range<usize>| {
         // SAFETY: the elements are within the memory, whose locks are held; a target shares none with a source; and
         // ranges have different elements.
-        unsafe { elements.run(element_loop, shared.spans(), range) };
+        unsafe { elements.run(element_loop, shared.get(), range) };
         Ok(())
     };
     if threads == 1 {

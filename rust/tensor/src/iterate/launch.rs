@@ -120,7 +120,7 @@ impl Launch<'_> {
     fn err_cross_device(&self) -> Error {
         let device = self.targets.first().map_or(Device::CPU, |target| target.storage.device());
         let other = self.sources.iter().map(|source| source.device()).find(|other| *other != device);
-        Error::Devices { op: self.op, left: device, right: other.unwrap_or(device) }
+        Error::devices(self.op, device, other.unwrap_or(device))
     }
 }
 
@@ -144,7 +144,7 @@ fn kernel_arg(
 
 /// Returns the error for a source that shares memory with the target.
 fn err_aliased(op: &'static str) -> Error {
-    Error::Aliased { op, argument: "the result" }
+    Error::aliased(op, "the result")
 }
 
 /// Returns the number of threads for a kernel with this amount of work: one if it is less than `least`, and one on
@@ -177,5 +177,5 @@ pub(crate) fn on_device_of<'a>(
         (Placement::Device(device), _) => device,
         (Placement::Cpu | Placement::Pinned, true) => Device::CPU,
     };
-    Err(Error::Devices { op, left: on, right: source.device() })
+    Err(Error::devices(op, on, source.device()))
 }

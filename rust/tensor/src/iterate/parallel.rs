@@ -32,6 +32,27 @@ pub(crate) fn for_each<I: Send>(
     items.try_for_each(work)
 }
 
+/// Addresses of memory that the threads of an operation use.
+pub(super) struct Shared<T>(T);
+
+// SAFETY: the caller of `new` guarantees that no thread uses memory that another one writes.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T: Copy> Shared<T> {
+    /// Shares addresses with threads.
+    ///
+    /// # Safety
+    /// The memory lives until all threads have ended, and each thread writes only memory that no other one uses.
+    pub unsafe fn new(addresses: T) -> Self {
+        Shared(addresses)
+    }
+
+    /// Returns the addresses.
+    pub fn get(&self) -> T {
+        self.0
+    }
+}
+
 /// The items that are left of the share of each thread.
 struct Shares<I>(Vec<Mutex<VecDeque<I>>>);
 

@@ -2,7 +2,7 @@
 
 use super::elements::LONG;
 use super::launch::{Launch, Target, threads_on};
-use super::parallel::{THREADED_ELEMENTS, for_each};
+use super::parallel::{Shared, THREADED_ELEMENTS, for_each};
 use super::plan::{Continuation, Plan, PlanOperand};
 use super::run::{BLOCK, Block, is_stored_as};
 use super::slices::new_tensor;
@@ -163,11 +163,11 @@ impl Reduction {
         reduce_loop: &dyn ReduceLoop,
         spans: &[Span],
     ) -> Result<()> {
-        let &[target, source] = spans else { return Err(Error::Resized { op }) };
+        let &[target, source] = spans else { return Err(Error::resized(op)) };
         let is_within = self.plan.required_bytes(1, self.stored.size()) <= source.bytes
             && self.count * self.dtype.size() <= target.bytes;
         if !is_within {
-            return Err(Error::Resized { op });
+            return Err(Error::resized(op));
         }
         let mut states = States::new(reduce_loop, self.count)?;
         // Tiles of other results need no order, and on one thread are only slower.
@@ -184,17 +184,6 @@ impl Reduction {
 
     /// Adds the elements tile by tile.
     fn run_tiles(&self, threads: usize, tiles: &Tiles, states: &mut States<'_>, source: Span) -> Result<()> {
-        /// An address that the threads of an operation use.
-        #[derive(Clone, Copy)]
-        struct Shared(*mut u8);
-        // SAFETY: the memory lives until all threads have ended; none writes the source, and each writes states of its own.
-        unsafe impl Sync for Shared {}
-        impl Shared {
-            fn at(&self, bytes: usize) -> *mut u8 {
-                self.0.wrapping_add(bytes)
-            }
-        }
-
         let (reduce_loop, count) = (states.reduce_loop, states.count);
         let partial_bytes = count * reduce_loop.state_size();
         let is_partial = tiles.step == 0;
@@ -203,13 +192,14 @@ impl Reduction {
         } else {
             None
         };
-        let into = Shared(partial.as_mut().unwrap_or(states).pointer());
+        let into = partial.as_mut().unwrap_or(states).pointer();
         let stride = if is_partial { partial_bytes } else { tiles.length * tiles.step };
-        let source = Shared(source.pointer);
+        // SAFETY: the memory lives until all threads have ended; none writes the source, and each writes states of its own.
+        let shared = unsafe { Shared::new((into, source.pointer)) };
         let run = |number: usize| {
-            let part = tiles.part(&self.plan, number);
+            let (part, (into, source)) = (tiles.part(&self.plan, number), shared.get());
             // SAFETY: the elements of a tile are within the memory, and its states are its own.
-            unsafe { self.accumulate(&part, reduce_loop, into.at(number * stride), source.at(0)) };
+            unsafe { self.accumulate(&part, reduce_loop, into.wrapping_add(number * stride), source) };
             Ok(())
         };
         for_each(threads, 0..tiles.count(), &run)?;

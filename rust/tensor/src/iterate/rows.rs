@@ -8,7 +8,7 @@ use interlock::accelerator::check_interrupts;
 
 use super::copy::copy_as;
 use super::launch::{Launch, Target, threads_on};
-use super::parallel::{THREADED_ELEMENTS, TILE, for_each};
+use super::parallel::{Shared, THREADED_ELEMENTS, TILE, for_each};
 use super::slices::new_tensor;
 use crate::layout::Layout;
 use crate::storage::{Placement, Span};
@@ -41,6 +41,15 @@ impl Operand {
         let before = count.saturating_sub(1).saturating_mul(self.step);
         if count == 0 { 0 } else { self.start.saturating_add(before).saturating_add(self.size) }
     }
+}
+
+/// Returns the address of a row of each operand from those of the first rows.
+fn row_of(first: [*mut u8; MOST], operands: [Option<Operand>; MOST], number: usize) -> [*mut u8; MOST] {
+    let mut rows = first
+        .into_iter()
+        .zip(operands)
+        .map(|(pointer, operand)| pointer.wrapping_add(number * operand.map_or(0, |operand| operand.step)));
+    [(); MOST].map(|()| rows.next().unwrap_or(std::ptr::null_mut()))
 }
 
 /// The rows of results and of their sources.
@@ -94,28 +103,10 @@ impl Rows {
 
     /// Calls `row` with some rows. The locks of the memory are held.
     fn run(&self, part: Range<usize>, spans: &[Span], row: &RowFunction) -> Result<()> {
-        /// Addresses that the threads of an operation use.
-        struct Shared([*mut u8; MOST], [*mut u8; MOST]);
-        // SAFETY: the locks are held until all threads have ended, and each writes rows of its own.
-        unsafe impl Sync for Shared {}
-        impl Shared {
-            fn row(&self, rows: &Rows, number: usize) -> ([*mut u8; MOST], [*const u8; MOST]) {
-                let at = |(pointer, operand): (*mut u8, Option<Operand>)| {
-                    pointer.wrapping_add(number * operand.map_or(0, |operand| operand.step))
-                };
-                let all = |pointers: [*mut u8; MOST], operands: [Option<Operand>; MOST]| {
-                    let mut pointers = pointers.into_iter().zip(operands).map(at);
-                    [(); MOST].map(|()| pointers.next().unwrap_or(std::ptr::null_mut()))
-                };
-                (all(self.0, rows.results), all(self.1, rows.sources).map(<*mut u8>::cast_const))
-            }
-        }
-
         // The sources may have been resized since the shapes of the results were read from them.
-        let resized = Error::Resized { op: self.op };
         let written = self.results.into_iter().flatten().map(|result| self.count.saturating_mul(result.size));
         if self.count > 0 && !spans.iter().zip(written).all(|(span, written)| span.bytes == written) {
-            return Err(resized);
+            return Err(Error::resized(self.op));
         }
         let mut spans = spans.iter();
         let mut locate = |operands: [Option<Operand>; MOST]| {
@@ -123,14 +114,17 @@ impl Rows {
             for (pointer, operand) in pointers.iter_mut().zip(operands) {
                 let Some(operand) = operand else { continue };
                 let span = spans.next().filter(|span| operand.required_bytes(self.count) <= span.bytes);
-                *pointer = span.ok_or(resized.clone())?.pointer.wrapping_add(operand.start);
+                *pointer = span.ok_or_else(|| Error::resized(self.op))?.pointer.wrapping_add(operand.start);
             }
             Ok::<_, Error>(pointers)
         };
-        let shared = Shared(locate(self.results)?, locate(self.sources)?);
+        // SAFETY: the locks are held until all threads have ended, and each writes rows of its own.
+        let shared = unsafe { Shared::new((locate(self.results)?, locate(self.sources)?)) };
         let run = |rows: Range<usize>| {
             rows.into_iter().try_for_each(|number| {
-                let (results, sources) = shared.row(self, number);
+                let (results, sources) = shared.get();
+                let results = row_of(results, self.results, number);
+                let sources = row_of(sources, self.sources, number).map(<*mut u8>::cast_const);
                 for (pointer, operand) in results.into_iter().zip(self.results) {
                     if let Some(operand) = operand.filter(|_| self.is_zeroed) {
                         // SAFETY: the row is within the memory. It is zeroed here, so that the function finds it in the cache.
@@ -273,7 +267,7 @@ pub(crate) fn zip_rows<T: Element>(
     debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
     if a.numel() != b.numel() {
-        return Err(Error::Resized { op });
+        return Err(Error::resized(op));
     }
     let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
@@ -306,7 +300,7 @@ pub(crate) fn rows_with_statistics<T: Element>(
     let sources = (source, [a.as_deref(), b.as_deref()]);
     let has_row = |parameter: Option<&Tensor>| parameter.is_none_or(|parameter| parameter.numel() == length);
     if source.numel() != count.saturating_mul(length) || !has_row(a.as_deref()) || !has_row(b.as_deref()) {
-        return Err(Error::Resized { op });
+        return Err(Error::resized(op));
     }
     let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
     let rows = Rows::new(op, sources, length, sizes, threaded);

@@ -70,13 +70,13 @@ impl Part {
         }
         // SAFETY: guaranteed by the caller.
         let elements: &[T] = unsafe { span.unwrap_or(Span::EMPTY).slice() };
-        elements.get(self.first..end).ok_or(Error::Resized { op })
+        elements.get(self.first..end).ok_or_else(|| Error::resized(op))
     }
 }
 
 /// Returns an error unless a shape has `count` elements: another thread may have resized the tensor that it is of.
 pub(crate) fn check_count(op: &'static str, shape: &[usize], count: usize) -> Result<()> {
-    if checked_numel(op, shape, 1)? == count { Ok(()) } else { Err(Error::Resized { op }) }
+    if checked_numel(op, shape, 1)? == count { Ok(()) } else { Err(Error::resized(op)) }
 }
 
 /// Returns the elements of a target and of the sources that are present.
@@ -390,7 +390,7 @@ pub(crate) fn launch_inplace_from<T: Element, A: Element, B: Element>(
     let sources = sources.map(Some);
     let Part { first, count } = target.part;
     let mut work = work_of(op, sources, move |out: &mut [T], a: &[A], b: &[B]| {
-        let out = out.get_mut(first..first.saturating_add(count)).ok_or(Error::Resized { op })?;
+        let out = out.get_mut(first..first.saturating_add(count)).ok_or_else(|| Error::resized(op))?;
         kernel(out, a, b)
     });
     run(op, Target::of(target.tensor), tensors_of(sources), &mut work)

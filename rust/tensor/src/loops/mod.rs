@@ -12,7 +12,7 @@ mod fill;
 mod halves;
 mod lanes;
 mod moments;
-mod products;
+mod product;
 pub(crate) mod real;
 mod reduction;
 mod rows;
@@ -25,7 +25,7 @@ pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip3};
 pub(crate) use extremes::{largest_of, smallest_of};
 pub(crate) use fill::{element_bytes, fill, repeat_each, scalar_of};
 pub(crate) use moments::squared_deviations;
-pub(crate) use products::{GROUP, is_moderate, products};
+pub(crate) use product::{GROUP, is_moderate, product};
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{
     exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, normalize,

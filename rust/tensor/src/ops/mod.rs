@@ -1,4 +1,4 @@
-//! Tensor operations and their backward functions: a folder a family.
+//! Tensor operations and their backward functions: a folder a family, and beside them the forms of all operations.
 
 pub(crate) mod conditions;
 pub(crate) mod conversion;
@@ -11,11 +11,13 @@ pub(crate) mod foreign;
 pub(crate) mod indexing;
 pub(crate) mod linalg;
 pub(crate) mod nn;
+pub(crate) mod out;
 pub(crate) mod products;
 pub(crate) mod quantized;
 pub(crate) mod random;
 pub(crate) mod recurrent;
 pub(crate) mod reduction;
+pub(crate) mod replacement;
 pub(crate) mod shape;
 #[cfg(test)]
 mod tests;

@@ -13,11 +13,11 @@ use crate::products::{
     convolve, matmul,
 };
 use crate::testing::doubles;
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Returns whether a launch has refused an operand.
 fn is_refused<T>(result: Result<T>) -> bool {
-    matches!(result, Err(Error::Resized { .. }))
+    matches!(result, Err(Error::Refused { kind: ErrorKind::Resized, .. }))
 }
 
 /// Returns a tensor of this many elements.

@@ -77,7 +77,7 @@ impl AttentionHeads {
         mask: Option<&'a Tensor>,
     ) -> Result<(Vec<TensorPart<'a>>, Option<TensorPart<'a>>)> {
         if self.query.columns != self.key.columns || self.key.rows != self.value.rows {
-            return Err(Error::Resized { op });
+            return Err(Error::resized(op));
         }
         let part = |(operand, (tensor, matrix)): (usize, (&'a Tensor, Matrix))| {
             TensorPart::up_to(tensor, self.plan.end(operand, matrix.end()))

@@ -56,7 +56,7 @@ impl Mkl {
         let is_product = fits && right.rows == depth && step >= columns;
         let Some((functions, (of_left, of_right))) = prepared.filter(|_| is_product) else {
             debug_assert!(false, "matrices in order, inside of their slices");
-            return Err(Error::Resized { op: "matmul" });
+            return Err(Error::resized("matmul"));
         };
         // `CblasTrans` or `CblasNoTrans`.
         let transposed = |is_transposed: bool| if is_transposed { 112 } else { 111 };

@@ -131,6 +131,28 @@ impl NodeBuilder {
         builder.set_history(output, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))
     }
 
+    /// Saves a tensor that is not the result, and sets the history of an operation on one tensor whose gradient is a function
+    /// of the saved tensor and of the gradient of the result.
+    pub fn set_history_saving(
+        mut self,
+        saved: &Tensor,
+        output: &Tensor,
+        backward: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let saved = self.save(saved)?;
+        self.set_history(output, move |ctx, gradient| Ok(vec![Some(backward(&ctx.saved(saved)?, gradient)?)]))
+    }
+
+    /// Like [`set_history_saving`](NodeBuilder::set_history_saving), where the saved tensor is the result.
+    pub fn set_history_saving_output(
+        mut self,
+        output: &Tensor,
+        backward: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let saved = self.save_output(output)?;
+        self.set_history(output, move |ctx, gradient| Ok(vec![Some(backward(&ctx.saved(saved)?, gradient)?)]))
+    }
+
     /// Like [`set_history`](NodeBuilder::set_history), with a function that computes the gradient of one input at a
     /// time.
     pub fn set_history_per_input(

@@ -1,7 +1,6 @@
 //! Hooks that are called with each new node of the graph: PyTorch's `node_creation_hook`.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use interlock::state::ThreadState;
 use interlock_core::binding::thread::State;
 
 use crate::tensor::{GradFn, NextFunction, Node};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A hook that is called with each new node.
 ///
@@ -107,7 +106,11 @@ pub(super) fn call_hooks(node: impl FnOnce() -> NextFunction) -> Result<()> {
     }
     let node = node();
     if IS_RUNNING.get() {
-        return Err(Error::NodeInCreationHook { node: Cow::Owned(node.name().to_owned()) });
+        let message = format!(
+            "a hook must not create nodes, got {}; use no_grad() or detach() in the hook",
+            node.name()
+        );
+        return Err(Error::of("node_creation_hook", ErrorKind::State, message));
     }
     let _running = Running::begin();
     let hooks = hooks.iter().filter_map(|hook| hook.downcast_ref());

@@ -1,15 +1,15 @@
 //! Saving of tensors for the backward pass, and what backward functions see of them.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::NodeBuilder;
 use super::edge::is_leaf_with_grad;
 use super::saved_tensor_hooks;
 use super::views::grad_fn;
+use crate::error::Tuple;
 use crate::tensor::{BackwardContext, Content, GradFn, Node, Producer, SavedTensor, SavedValue};
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// The function in errors of tensors that an operation cannot save.
 const SAVE: &str = "save_for_backward";
@@ -46,17 +46,20 @@ impl SavedTensor {
 
     /// Returns an error if the tensor was changed in place after it was saved.
     pub fn check_version(&self, owner: &Node) -> Result<()> {
-        self.check_version_for(|| owner.shared_name())
+        self.check_version_for(owner.name())
     }
 
-    fn check_version_for(&self, owner: impl FnOnce() -> Cow<'static, str>) -> Result<()> {
+    fn check_version_for(&self, owner: &str) -> Result<()> {
         let Content::Tensor { tensor, version } = &self.content else { return Ok(()) };
         let now = tensor.version()?;
         if now == *version {
             return Ok(());
         }
-        let shape = tensor.shape().to_vec();
-        Err(Error::Modified { node: owner(), shape, saved: *version, now })
+        let message = format!(
+            "a saved tensor of shape {} was changed in place: it was saved at version {version} and is now at version {now}",
+            Tuple(tensor.shape())
+        );
+        Err(Error::of(owner, ErrorKind::State, message))
     }
 
     pub fn unpack(&self, owner: &Arc<Node>) -> Result<Tensor> {
@@ -171,7 +174,7 @@ impl SavedInput {
 
     /// Returns the tensor, with its history at the time when it was saved. Returns an error if it was changed in place.
     pub fn unpack(&self) -> Result<Tensor> {
-        self.saved.check_version_for(|| self.owner.into())?;
+        self.saved.check_version_for(self.owner)?;
         self.saved.unpack_input()
     }
 
@@ -198,5 +201,5 @@ fn leaf_copy(unpacked: &Tensor, leaf: &Tensor) -> Result<Tensor> {
 }
 
 fn version(tensor: &Tensor) -> Result<u32> {
-    tensor.version().map_err(|_| Error::Inference { op: SAVE, action: "be saved for backward" })
+    tensor.version().map_err(|_| Error::inference(SAVE, "be saved for backward"))
 }

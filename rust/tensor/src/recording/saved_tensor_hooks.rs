@@ -8,7 +8,7 @@ use interlock::state::ThreadState;
 use interlock_core::binding::thread::State;
 
 use crate::tensor::PackedTensor;
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Packs the tensors that nodes save.
 ///
@@ -79,8 +79,8 @@ pub(super) fn pack(tensor: &Tensor) -> Result<Option<Arc<dyn PackedTensor>>> {
     let before = tensor.current_version();
     let packed = hooks.pack(&tensor.detach())?;
     if tensor.current_version() != before {
-        let expected = "leave the tensor that it packs as it is";
-        return Err(Error::PackHook { expected, given: "a change in place" });
+        let message = "pack_hook must leave the tensor that it packs as it is, got a change in place";
+        return Err(Error::of("saved_tensors_hooks", ErrorKind::Value, message));
     }
     Ok(Some(packed))
 }

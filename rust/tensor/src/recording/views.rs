@@ -12,7 +12,7 @@ use super::node_builder::{NodeBuilder, is_recording};
 use super::node_creation_hook::created;
 use crate::layout::Layout;
 use crate::tensor::{BackwardFn, CreationMeta, GradFn, Node, PartOfBase, ViewInfo};
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Marks `view` as a view of `source`.
 pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
@@ -49,12 +49,24 @@ fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
 fn check_creation_meta(op: &'static str, view: &ViewInfo) -> Result<()> {
     match view.creation_meta {
         CreationMeta::Default => Ok(()),
-        CreationMeta::MultiOutputNode => Err(Error::ViewOfSeveral { op }),
-        CreationMeta::Replaced => Err(Error::ReplacedView { op }),
+        CreationMeta::MultiOutputNode => {
+            let message = "this view is one of several that split(), chunk(), unbind() or iteration returned, and its \
+                           history does not record in-place changes of it or of its base; use narrow() or clone() it";
+            Err(Error::new(ErrorKind::ViewOfSeveral, op, message))
+        }
+        CreationMeta::Replaced => {
+            let message = "the data of this view was replaced by an assignment to .data, and its history does not record \
+                           in-place changes; detach() or clone() it";
+            Err(Error::new(ErrorKind::State, op, message))
+        }
         creation_meta => {
-            let created_at = view.created_at.as_ref().map(SourceLocation::to_string);
-            let inference = creation_meta == CreationMeta::InferenceMode;
-            Err(Error::UntrackedView { op, inference, created_at })
+            let mode = if creation_meta == CreationMeta::InferenceMode { "inference" } else { "no_grad" };
+            let location = view.created_at.as_ref().map(|line| format!(" at {line}")).unwrap_or_default();
+            let message = format!(
+                "this view was created in {mode} mode{location}, so its history since an in-place change is not known; \
+                 create the view and change it in the same mode"
+            );
+            Err(Error::new(ErrorKind::UntrackedView, op, message))
         }
     }
 }
@@ -100,7 +112,7 @@ pub(crate) fn check_inplace(op: &'static str, target: &Tensor, inputs: &[&Tensor
 
 fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Result<()> {
     if target.is_inference() && !is_inference_mode_enabled() {
-        return Err(Error::Inference { op, action: "be changed in place" });
+        return Err(Error::inference(op, "be changed in place"));
     }
     let requires_grad = target.requires_grad();
     if !is_recording() || !(requires_grad || inputs.iter().any(|input| input.requires_grad())) {
@@ -110,11 +122,11 @@ fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Resul
     if let Some(view) = view {
         check_creation_meta(op, &view)?;
         if requires_grad && grad_fn(op, &view.base)?.is_none() {
-            return Err(Error::LeafInPlace { op, view: true });
+            return Err(Error::leaf_in_place(op, true));
         }
     }
     if requires_grad && grad_fn(op, target)?.is_none() {
-        return Err(Error::LeafInPlace { op, view: false });
+        return Err(Error::leaf_in_place(op, false));
     }
     Ok(())
 }
@@ -153,7 +165,7 @@ pub(crate) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
 /// Returns the node of a base after `inner` changed the part with `layout`: PyTorch's `CopySlices`.
 fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<Node>> {
     let Ok(inner) = Arc::try_unwrap(inner).map(Node::into_parts) else {
-        return Err(Error::GraphFreed { node: "CopySlices".into() });
+        return Err(Error::graph_freed("CopySlices"));
     };
     let (mut edges, saved, function) = inner;
     if let Some(first) = edges.first_mut() {
@@ -169,7 +181,7 @@ fn node_of_view(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
     // The history exists independently of the current mode, in which recording may be disabled.
     let _recording = interlock::autograd::inference_mode(false);
     let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
-    let builder = builder.ok_or(Error::NoGraph { op: "as_strided" })?;
+    let builder = builder.ok_or_else(|| Error::no_graph("as_strided"))?;
     let layouts = PartOfBase { base: base.layout().clone(), part: layout.clone() };
     Ok(builder.build_with(&base.alias(layout.clone()), BackwardFn::View(Box::new(layouts))))
 }
@@ -179,13 +191,15 @@ impl Tensor {
     pub fn set_requires_grad(&self, requires_grad: bool) -> Result<()> {
         let op = "requires_grad";
         if !requires_grad && grad_fn(op, self)?.is_some() {
-            return Err(Error::NotLeaf { op });
+            let message = "the tensor must be a leaf to set False, got the result of a recorded operation; detach() \
+                           returns a leaf";
+            return Err(Error::new(ErrorKind::State, op, message));
         }
         if requires_grad && !self.dtype().is_floating_point() {
-            return Err(Error::not_floating_point(op, self.dtype()));
+            return Err(Error::not_floating_point(op, "input", self.dtype()));
         }
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
-            return Err(Error::Inference { op, action: "require grad" });
+            return Err(Error::inference(op, "require grad"));
         }
         if !requires_grad || (!self.requires_grad() && grad_fn(op, self)?.is_none()) {
             self.meta_mut().requires_grad = requires_grad;

@@ -28,7 +28,7 @@ pub(crate) use bytes::Bytes;
 pub(crate) use placement::current_stream_of;
 pub(crate) use raw_slice::{KernelArg, RawSlice, Span};
 
-use crate::{Element, Error, Result};
+use crate::{Element, Error, ErrorKind, Result};
 use append_vec::AppendVec;
 use bytes::StorageLock;
 use drop_queue::defer;
@@ -161,7 +161,9 @@ impl Storage {
             return Ok(());
         }
         if !self.is_resizable() {
-            return Err(Error::NotResizable { op });
+            let message = "the memory must not be shared with NumPy or another library, because the storage is too small \
+                           and must grow; clone() the tensor";
+            return Err(Error::new(ErrorKind::State, op, message));
         }
         let before = self.current_process_bytes()?;
         let grown = self.grown.get_or_init(|| {
@@ -246,7 +248,10 @@ impl Storage {
             Bytes::Device(memory) => Ok(memory.record_stream(stream)?),
             Bytes::Pinned(memory) => Ok(memory.record_stream(stream)?),
             Bytes::Mapped(pinned, _) => pinned.record_stream(stream),
-            Bytes::Cpu(_) => Err(Error::NoStream { op: "record_stream" }),
+            Bytes::Cpu(_) => {
+                let message = "the tensor must be on a device or in pinned memory, got cpu";
+                Err(Error::new(ErrorKind::State, "record_stream", message))
+            }
         }
     }
 

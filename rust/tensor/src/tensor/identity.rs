@@ -155,9 +155,8 @@ impl Tensor {
     /// Fails without effect if the tensor requires grad and `data` is not of a floating-point dtype.
     pub fn set_data(&mut self, data: &Tensor) -> Result<()> {
         if self.requires_grad() && !data.dtype().is_floating_point() {
-            let (op, argument, expected) = ("Tensor.data", "the tensor", "floating point".to_owned());
-            let hint = "; the tensor with these data requires grad";
-            return Err(Error::DType { op, argument, expected, given: data.dtype(), hint });
+            let error = Error::dtype("Tensor.data", "the tensor", "floating point", data.dtype());
+            return Err(error.with_hint("; the tensor with these data requires grad"));
         }
         if self.has_memory_of(data) {
             return Ok(());

@@ -24,7 +24,7 @@ use crate::storage::drop_queue::defer;
 use crate::storage::fallible_alloc::check_memory;
 use crate::storage::fork_rwlock::ForkRwLock;
 use crate::storage::{Placement, Storage, TensorOptions};
-use crate::{DType, Element, Error, Result, Scalar};
+use crate::{DType, Element, Error, ErrorKind, Result, Scalar};
 use autograd_meta::AutogradMeta;
 use identity::Identity;
 
@@ -314,7 +314,8 @@ impl Tensor {
     /// that [`data`](Tensor::data) returns.
     pub fn version(&self) -> Result<u32> {
         if self.is_inference() {
-            return Err(Error::NoVersion { op: "version" });
+            let message = "an inference tensor has no version counter; clone() returns a normal tensor";
+            return Err(Error::new(ErrorKind::State, "version", message));
         }
         Ok(self.current_version())
     }
@@ -375,10 +376,10 @@ impl Tensor {
             }
             if grad.dtype() != self.dtype() {
                 let expected = format!("of dtype {}", self.dtype());
-                return Err(Error::DType { op, argument, expected, given: grad.dtype(), hint: "" });
+                return Err(Error::dtype(op, argument, expected, grad.dtype()));
             }
             if grad.device() != self.device() {
-                return Err(Error::Devices { op, left: self.device(), right: grad.device() });
+                return Err(Error::devices(op, self.device(), grad.device()));
             }
         }
         // The old gradient is dropped after the lock is released: it may own a graph.

@@ -248,7 +248,7 @@ impl Node {
     }
 
     pub(crate) fn err_freed(&self) -> Error {
-        Error::GraphFreed { node: self.shared_name() }
+        Error::graph_freed(&self.name)
     }
 
     pub(crate) fn result_count(&self) -> usize {

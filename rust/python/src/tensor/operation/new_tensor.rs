@@ -101,7 +101,7 @@ impl NewTensor {
     fn check_out(&self, py: Python<'_>, op: &'static str, out: &CoreTensor) -> PyResult<()> {
         if let Some(given) = self.dtype.filter(|given| *given != out.dtype()) {
             let expected = format!("{}, the dtype of out", out.dtype());
-            let error = Error::DType { op, argument: "dtype", expected, given, hint: "" };
+            let error = Error::dtype(op, "dtype", expected, given);
             return Err(error).into_py_result(py);
         }
         self.placement(py, op, out.device().into())?;
@@ -111,7 +111,7 @@ impl NewTensor {
             None => given.kind() != own.kind(),
         };
         if let Some(left) = self.device.filter(is_other) {
-            return Err(Error::Devices { op, left, right: own }).into_py_result(py);
+            return Err(Error::devices(op, left, own)).into_py_result(py);
         }
         self.check_differentiable(op, out.dtype()).into_py_result(py)
     }
@@ -121,8 +121,8 @@ impl NewTensor {
         if !self.requires_grad || given.is_floating_point() {
             return Ok(());
         }
-        let expected = "floating point if requires_grad is True".to_owned();
-        Err(Error::DType { op, argument: "dtype", expected, given, hint: "" })
+        let expected = "floating point if requires_grad is True";
+        Err(Error::dtype(op, "dtype", expected, given))
     }
 
     /// Returns the given dtype and placement, or this dtype and the default device.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use interlock_tensor::{DType, Error, Result, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, ErrorKind, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
@@ -139,12 +139,12 @@ pub(in crate::tensor) trait Results: Sized {
 
 /// Returns the error for an `out` that is not two tensors.
 pub(in crate::tensor) fn err_out_is_one<T>(op: &'static str) -> Result<T> {
-    Err(Error::Arguments { op, problem: "out must be a tuple or list of two Tensors, one for each result" })
+    Err(Error::new(ErrorKind::Type, op, "out must be a tuple or list of two Tensors, one for each result"))
 }
 
 /// Returns the error for an `out` that is two tensors.
 pub(in crate::tensor) fn err_out_is_two<T>(op: &'static str) -> Result<T> {
-    Err(Error::Arguments { op, problem: "out must be one Tensor, for the one result" })
+    Err(Error::new(ErrorKind::Type, op, "out must be one Tensor, for the one result"))
 }
 
 impl Results for OneOrMore {
@@ -152,7 +152,7 @@ impl Results for OneOrMore {
         match self {
             OneOrMore::One(tensor) => Ok((tensor, true)),
             OneOrMore::More(_) => {
-                Err(Error::Arguments { op, problem: "out must be None for a result that is a tuple" })
+                Err(Error::new(ErrorKind::Type, op, "out must be None for a result that is a tuple"))
             }
         }
     }
@@ -196,7 +196,7 @@ impl<const COUNT: usize, const IS_LINALG: bool> Results for Named<COUNT, IS_LINA
             return err_out_is_one(op);
         }
         let problem = "out must be a tuple or list of three Tensors, one for each result";
-        Err(Error::Arguments { op, problem })
+        Err(Error::new(ErrorKind::Type, op, problem))
     }
 
     fn several(self, _op: &'static str) -> Result<Vec<CoreTensor>> {

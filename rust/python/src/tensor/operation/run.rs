@@ -212,7 +212,7 @@ pub(in crate::tensor) fn check_out(op: &'static str, out: &CoreTensor, result: D
         return Ok(());
     }
     let expected = format!("{result}, the dtype of the result");
-    Err(Error::DType { op, argument: "out", expected, given: out.dtype(), hint: "" })
+    Err(Error::dtype(op, "out", expected, out.dtype()))
 }
 
 /// Replaces the elements of a tensor by the result of an operation, which also uses the inputs.

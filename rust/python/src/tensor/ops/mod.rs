@@ -1,6 +1,5 @@
 //! The operations, a folder for each family, and a file for each group of operations.
 
-mod attributes;
 mod conversions;
 mod creation;
 mod elementwise;
@@ -10,6 +9,7 @@ mod linalg;
 mod nn;
 mod products;
 mod quantized;
+mod queries;
 mod random;
 mod reduction;
 mod shape;
@@ -24,7 +24,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     shape::broadcasting::register(module)?;
     products::einsum::register(module)?;
     nn::multi_head_attention::register(module)?;
-    attributes::register(module)?;
+    queries::register(module)?;
     types::register(module)?;
     random::register(module)
 }

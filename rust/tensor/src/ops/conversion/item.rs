@@ -106,6 +106,7 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use crate::testing::doubles;
 
     #[test]
@@ -123,7 +124,13 @@ mod tests {
         assert_eq!(bools.to_le_bytes().unwrap(), [0, 1]);
         for count in [0, 6, 7, 9, 12] {
             let refused = Tensor::from_le_bytes(&vec![0; count], DType::Float32, &[2]);
-            assert!(matches!(refused, Err(Error::Value { op: "from_le_bytes", .. })), "{count}");
+            assert!(
+                matches!(
+                    refused,
+                    Err(Error::Refused { kind: ErrorKind::Value, op: Some("from_le_bytes"), .. })
+                ),
+                "{count}"
+            );
         }
     }
 }

@@ -9,7 +9,7 @@ use interlock::accelerator::{Device, Stream, current_stream};
 use crate::layout::Layout;
 use crate::recording::NodeBuilder;
 use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of};
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{DType, Error, ErrorKind, Result, Tensor, iterate};
 
 impl Tensor {
     /// Records that work on `stream` uses the memory, like `torch.Tensor.record_stream`: after the memory is freed, it
@@ -69,7 +69,7 @@ impl Tensor {
     /// Copies the elements to pinned CPU memory. Returns the same tensor if it is pinned.
     pub fn pin_memory(&self) -> Result<Tensor> {
         if self.is_on_device() {
-            return Err(Error::OnDevice { op: "pin_memory", device: self.device() });
+            return Err(Error::on_device("pin_memory", self.device()));
         }
         self.to((self.dtype(), Placement::Pinned), false).map_err(|error| error.during("pin_memory"))
     }
@@ -170,12 +170,31 @@ fn copy_bytes(
     let stream = current_stream(Some(device))?;
     let blocking = involves_cpu && !non_blocking;
     if blocking && stream.is_capturing()? {
-        return Err(Error::Capturing { op, reads: source.is_on_device() });
+        return Err(err_capturing(op, source.is_on_device()));
     }
     let from = copy_operand(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
     let to = copy_operand(target, start, bytes, &stream)?;
     let copy_stream = memory::copy(&to, &from, None, blocking)?;
     if blocking { Ok(copy_stream.synchronize()?) } else { Ok(()) }
+}
+
+/// Returns the error of a copy that waits, on a stream that captures a graph.
+fn err_capturing(op: &'static str, reads_device: bool) -> Error {
+    let message = if reads_device {
+        let or_record = match op {
+            "to" | "copy_" => ", or record the copy with Tensor::to and `non_blocking`",
+            _ => "",
+        };
+        format!(
+            "elements of a device tensor cannot be read while its stream captures a graph, because the captured work \
+             has not run; read them after a replay{or_record}"
+        )
+    } else {
+        "elements cannot be copied from the CPU while the stream captures a graph, because the copy waits; copy them \
+         before the capture, or call Tensor::copy_from or Tensor::to with `non_blocking`"
+            .to_owned()
+    };
+    Error::new(ErrorKind::Capture, op, message)
 }
 
 /// Returns a part of a storage as an operand of a copy on a stream.
@@ -213,7 +232,7 @@ fn in_stream_order(op: &'static str, source: &Tensor, device: Device, non_blocki
     let stream = current_stream(Some(device))?;
     let has_kernels = DeviceBuffer::on(&stream, 0)?.is_host_accessible();
     if !(non_blocking && has_kernels) && stream.is_capturing()? {
-        return Err(Error::Capturing { op, reads: false });
+        return Err(err_capturing(op, false));
     }
     if has_kernels {
         return Ok(mapped(source, device));

@@ -142,8 +142,7 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
         let problem = format!(
             "input must have {of_group} * {groups} channels, the second size of weight times groups, got {channels},"
         );
-        let (left, right) = (input.shape().to_vec(), weight.shape().to_vec());
-        return Err(Error::Shapes { op: OP, problem, left, right });
+        return Err(Error::shapes(OP, problem, input.shape(), weight.shape()));
     }
     if let Some(bias) = options.bias
         && bias.shape() != [filters]
@@ -176,8 +175,7 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
     let (Some([padding_rows, output_rows]), Some([padding_columns, output_columns])) = (down, across) else {
         let problem =
             "weight must have rows and columns, and with its dilation be no larger than the padded input,";
-        let (left, right) = (input.shape().to_vec(), weight.shape().to_vec());
-        return Err(Error::Shapes { op: OP, problem: problem.into(), left, right });
+        return Err(Error::shapes(OP, problem, input.shape(), weight.shape()));
     };
     let geometry = ConvGeometry {
         batch,

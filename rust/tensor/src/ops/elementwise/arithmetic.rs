@@ -5,8 +5,8 @@ use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
 use crate::layout::broadcast;
 use crate::loops::real::Real;
-use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate, loops};
+use crate::recording::{BackwardContext, Gradients, NodeBuilder};
+use crate::{DType, Element, Error, ErrorKind, Result, Scalar, Tensor, iterate, loops};
 
 /// Two operands converted to their promoted type, and the shape of the result.
 pub(crate) struct PromotedOperands {
@@ -80,10 +80,14 @@ pub(crate) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Resul
 fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_wrapping!(operands.dtype, T => operands.zip("add", T::plus))?;
     if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
-        // The engine sums over broadcast dimensions.
-        builder.set_history(&out, |_, gradient| Ok(vec![Some(gradient.clone()), Some(gradient.clone())]))?;
+        builder.set_history(&out, add_backward)?;
     }
     Ok(out)
+}
+
+/// Returns the gradients of the operands of a sum. The engine sums over broadcast dimensions.
+pub(super) fn add_backward(_: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
+    Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
 }
 
 /// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
@@ -102,11 +106,14 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_wrapping!(operands.dtype, T => operands.zip("sub", T::minus))?;
     if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
-        builder.set_history(&out, |ctx, gradient| {
-            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
-        })?;
+        builder.set_history(&out, sub_backward)?;
     }
     Ok(out)
+}
+
+/// Returns the gradients of the operands of a difference.
+pub(super) fn sub_backward(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
+    Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
 }
 
 /// Returns `left * right`; of bools, the logical and.
@@ -117,15 +124,19 @@ pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 fn multiply_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_wrapping!(operands.dtype, T => operands.zip("mul", T::times))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
-        let (right, left) = (builder.save_for(0, &operands.right)?, builder.save_for(1, &operands.left)?);
-        builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![
-                ctx.gradient(0, || gradient.mul(&ctx.saved(right)?))?,
-                ctx.gradient(1, || gradient.mul(&ctx.saved(left)?))?,
-            ])
-        })?;
+        builder.save_for(0, &operands.right)?;
+        builder.save_for(1, &operands.left)?;
+        builder.set_history(&out, mul_backward)?;
     }
     Ok(out)
+}
+
+/// Returns the gradients of the factors of a product, of which the second one is saved first.
+pub(super) fn mul_backward(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
+    Ok(vec![
+        ctx.gradient(0, || gradient.mul(&ctx.saved(0)?))?,
+        ctx.gradient(1, || gradient.mul(&ctx.saved(1)?))?,
+    ])
 }
 
 /// Returns `left / right`, in floating point also for integers.
@@ -136,17 +147,20 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
 fn divide_operands(operands: PromotedOperands) -> Result<Tensor> {
     let out = dispatch_float!(operands.dtype, T => operands.zip("div", |x: T, y: T| x / y))?;
     if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
-        let right = builder.save(&operands.right)?;
-        let left = builder.save_for(1, &operands.left)?;
-        builder.set_history(&out, move |ctx, gradient| {
-            let right = ctx.saved(right)?;
-            Ok(vec![
-                ctx.gradient(0, || gradient.div(&right))?,
-                ctx.gradient(1, || gradient.mul(&ctx.saved(left)?.div(&right)?.div(&right)?)?.neg())?,
-            ])
-        })?;
+        builder.save(&operands.right)?;
+        builder.save_for(1, &operands.left)?;
+        builder.set_history(&out, div_backward)?;
     }
     Ok(out)
+}
+
+/// Returns the gradients of a dividend and a divisor, of which the divisor is saved first.
+pub(super) fn div_backward(ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
+    let right = ctx.saved(0)?;
+    Ok(vec![
+        ctx.gradient(0, || gradient.div(&right))?,
+        ctx.gradient(1, || gradient.mul(&ctx.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
+    ])
 }
 
 impl Tensor {
@@ -183,14 +197,11 @@ impl Tensor {
             return divide(1i64, self)?.mul(Operand::Scalar(number));
         }
         let out = divide(Operand::Scalar(number), &self.detach())?;
-        if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[self])? {
+        if let Some(builder) = NodeBuilder::new("DivBackward0", &[self])? {
             // As in PyTorch the tensor may be changed before the backward pass, which uses reciprocals.
-            let reciprocals = builder.save(&self.reciprocal()?)?;
-            builder.set_history(&out, move |ctx, gradient| {
-                let reciprocals = ctx.saved(reciprocals)?;
+            builder.set_history_saving(&self.reciprocal()?, &out, move |reciprocals, gradient| {
                 // Not the square of the reciprocals, which may be out of range.
-                let slope = || reciprocals.mul(Operand::Scalar(number))?.mul(&reciprocals)?.neg();
-                Ok(vec![ctx.gradient(0, || gradient.mul(&slope()?))?])
+                gradient.mul(&reciprocals.mul(Operand::Scalar(number))?.mul(reciprocals)?.neg()?)
             })?;
         }
         Ok(out)
@@ -268,7 +279,13 @@ pub(crate) fn scale_by_alpha<'a>(
     let is_bool = matches!(alpha, Scalar::Bool(_));
     let category = if dtype == DType::Bool { DType::Int64 } else { dtype };
     if is_bool && dtype != DType::Bool || !alpha.dtype().can_cast_to(category) {
-        return Err(Error::FactorType { op, argument, dtype, given: alpha });
+        let expected = match (is_bool, dtype) {
+            (true, dtype) if dtype.is_floating_point() => "an int or a float",
+            (false, DType::Bool) => "a bool or an int",
+            _ => "an int",
+        };
+        let message = format!("must be {expected} for operands of dtype {dtype}, got {alpha}");
+        return Err(Error::argument(ErrorKind::DType, op, argument, message));
     }
     let alpha = check_fits(alpha, dtype, op, argument)?;
     if alpha == Scalar::Int(1) {

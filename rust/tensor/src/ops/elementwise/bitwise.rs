@@ -6,7 +6,7 @@ use crate::dtype::{Bool8, dispatch_compute};
 use crate::{DType, Error, Result, Tensor, iterate};
 
 fn err_not_integral(op: &'static str, argument: &'static str, given: DType) -> Error {
-    Error::DType { op, argument, expected: "an integer or bool tensor".to_owned(), given, hint: "" }
+    Error::dtype(op, argument, "an integer or bool tensor", given)
 }
 
 /// Defines operations on integers and on bools.
@@ -43,8 +43,7 @@ macro_rules! shifts {
             let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
             let given = operands.dtype;
             if !given.is_integer() {
-                let (argument, expected) = ("the promoted dtype", "an integer dtype".to_owned());
-                return Err(Error::DType { op, argument, expected, given, hint: "" });
+                return Err(Error::dtype(op, "the promoted dtype", "an integer dtype", given));
             }
             let width = i64::from(u8::BITS) * given.size() as i64;
             operands.zip::<i64>(op, move |bits, places| $f(bits, places, width))

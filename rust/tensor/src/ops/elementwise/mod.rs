@@ -10,7 +10,6 @@ pub(crate) mod pairs;
 pub(crate) mod pointwise;
 pub(crate) mod power;
 pub(crate) mod remainder;
-pub(crate) mod replace;
 pub(crate) mod rounded_division;
 pub(crate) mod rounding;
 pub(crate) mod selection;

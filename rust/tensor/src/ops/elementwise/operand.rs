@@ -60,8 +60,7 @@ pub(crate) fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor
     if mask.dtype() == DType::Bool {
         return Ok(());
     }
-    let (expected, given) = ("a bool tensor".to_owned(), mask.dtype());
-    Err(Error::DType { op, argument, expected, given, hint: "; bool() converts it" })
+    Err(Error::dtype(op, argument, "a bool tensor", mask.dtype()).with_hint("; bool() converts it"))
 }
 
 /// Checks that a tensor has the one type that an operation accepts.
@@ -75,13 +74,13 @@ pub(crate) fn check_dtype(
     if given == expected {
         return Ok(());
     }
-    Err(Error::DType { op, argument, expected: expected.name().to_owned(), given, hint })
+    Err(Error::dtype(op, argument, expected, given).with_hint(hint))
 }
 
 /// Returns an error unless the elements of a tensor are floating-point numbers.
 pub(crate) fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
     let dtype = tensor.dtype();
-    if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, dtype)) }
+    if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, "input", dtype)) }
 }
 
 /// Returns an error unless two operands have the same type.
@@ -89,7 +88,7 @@ pub(crate) fn check_same_dtype(op: &'static str, left: &Tensor, right: &Tensor) 
     if left.dtype() == right.dtype() {
         return Ok(());
     }
-    Err(Error::DTypes { op, left: left.dtype(), right: right.dtype() })
+    Err(Error::dtypes(op, left.dtype(), right.dtype()))
 }
 
 /// Returns an error if an argument of an operation that has no gradient for it requires grad.
@@ -110,7 +109,7 @@ pub(crate) fn check_device(op: &'static str, left: &Tensor, right: &Tensor) -> R
     if left.device() == right.device() {
         return Ok(());
     }
-    Err(Error::Devices { op, left: left.device(), right: right.device() })
+    Err(Error::devices(op, left.device(), right.device()))
 }
 
 /// How an operation on 16-bit floats uses a number. In other types there is no difference.

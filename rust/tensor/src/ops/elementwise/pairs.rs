@@ -7,7 +7,7 @@ use super::selection::where_cond;
 use super::sign::set_zero_gradients;
 use crate::dtype::{dispatch_compute, dispatch_float, larger, smaller};
 use crate::loops::real::Real;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor};
 
@@ -85,7 +85,7 @@ macro_rules! pair_operations {
     (@compute floating, $op:ident, $operands:ident, $f:expr) => {{
         let operands = promote($op, $operands, Numbers::Rounded, |dtype| dtype)?;
         if !operands.dtype.is_floating_point() {
-            return Err(Error::not_floating_point($op, operands.dtype));
+            return Err(Error::not_floating_point($op, "input", operands.dtype));
         }
         let out = dispatch_float!(operands.dtype, T => operands.zip::<T>($op, $f))?;
         (operands, out)

@@ -18,15 +18,15 @@ fn broadcast3(op: &'static str, [a, b, c]: [&Tensor; 3]) -> Result<Vec<usize>> {
 pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
     let (op, dtype, weight) = ("lerp", start.dtype(), weight.into());
     if !dtype.is_floating_point() {
-        return Err(Error::not_floating_point(op, dtype));
+        return Err(Error::not_floating_point(op, "input", dtype));
     }
     if end.dtype() != dtype {
-        return Err(Error::DTypes { op, left: dtype, right: end.dtype() });
+        return Err(Error::dtypes(op, dtype, end.dtype()));
     }
     let (node, given) = match weight {
         Operand::Scalar(_) => ("LerpBackward0", weight.tensor(dtype.compute())?),
         Operand::Tensor(weight) if weight.ndim() > 0 && weight.dtype() != dtype => {
-            return Err(Error::DTypes { op, left: dtype, right: weight.dtype() });
+            return Err(Error::dtypes(op, dtype, weight.dtype()));
         }
         Operand::Tensor(weight) => ("LerpBackward1", weight.clone()),
     };
@@ -91,8 +91,8 @@ pub fn addcmul(input: &Tensor, factor1: &Tensor, factor2: &Tensor, value: Scalar
 pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scalar) -> Result<Tensor> {
     let op = "addcdiv";
     if !dividend.dtype().is_floating_point() && !divisor.dtype().is_floating_point() {
-        let (expected, given) = ("floating point unless tensor2 is".to_owned(), dividend.dtype());
-        return Err(Error::DType { op, argument: "tensor1", expected, given, hint: "; float() converts it" });
+        let error = Error::dtype(op, "tensor1", "floating point unless tensor2 is", dividend.dtype());
+        return Err(error.with_hint("; float() converts it"));
     }
     let tensors = [input, dividend, divisor];
     let (dtype, shape) = promoted(op, tensors)?;

@@ -5,7 +5,7 @@ use super::operand::{Numbers, Operand};
 use crate::dtype::dispatch_float;
 use crate::error::check_fits;
 use crate::loops::real::Real;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
 

@@ -42,7 +42,7 @@ pub fn floor_divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'
     if let Some(builder) = NodeBuilder::new("NotImplemented", &[&operands.left, &operands.right])? {
         builder.set_history(&out, move |_, _| {
             let hint = "divide_with(.., RoundingMode::Floor) has a gradient, which is 0";
-            Err(Error::NotDifferentiable { op, hint })
+            Err(Error::not_differentiable(op, hint))
         })?;
     }
     Ok(out)

@@ -4,7 +4,7 @@ use super::functions::{Saved, UnaryRecord, element_function};
 use super::operand::{check_floating_point, check_numeric};
 use super::sign::set_zero_gradient;
 use crate::dtype::{Bool8, dispatch_compute, dispatch_float};
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Result, Tensor, bf16, f16, iterate};
 

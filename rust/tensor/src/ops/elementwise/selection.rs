@@ -3,10 +3,9 @@
 use super::arithmetic::promote;
 use super::operand::{Numbers, Operand, check_bool, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
-use crate::dtype::{Bool8, dispatch_compute, dispatch_size, larger, smaller};
+use crate::dtype::{Bool8, dispatch_compute, dispatch_float, dispatch_size, larger, smaller};
 use crate::error::check_fits;
 use crate::layout::broadcast;
-use crate::ops::indexing::masked::zero_where;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{DType, Error, Result, Tensor, iterate};
 
@@ -43,6 +42,23 @@ fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<
                 ctx.gradient(2, || zero_where(&condition, gradient))?,
             ])
         })?;
+    }
+    Ok(out)
+}
+
+/// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
+/// with the mask this also replaces infinities and NaN.
+pub(crate) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
+    let op = "where";
+    let shape = broadcast(op, mask.shape(), values.shape())?;
+    let out = dispatch_float!(values.dtype(), T => {
+        iterate::zip(op, (values.dtype(), &shape), mask, &values.detach(), |mask: Bool8, value: T| {
+            if mask.get() { T::default() } else { value }
+        })
+    })?;
+    if let Some(builder) = NodeBuilder::new("WhereBackward0", &[values])? {
+        // The engine sums over broadcast dimensions.
+        builder.set_history_saving(mask, &out, zero_where)?;
     }
     Ok(out)
 }
@@ -97,7 +113,7 @@ fn limit_of(
             return Ok(None);
         }
         if wraps {
-            return Err(Error::OutOfBounds { op: "clamp", argument, value: number, dtype });
+            return Err(Error::out_of_bounds("clamp", argument, number, dtype));
         }
         check_fits(number, dtype, "clamp", argument)?;
     }
@@ -204,7 +220,7 @@ mod tests {
         };
         assert_eq!(limited(Some(-1), Some(300)).unwrap(), [0, 250]);
         assert_eq!(limited(Some(3), Some(1 << 40)).unwrap(), [3, 250]);
-        assert!(matches!(limited(Some(256), None), Err(Error::OutOfBounds { argument: "min", .. })));
-        assert!(matches!(limited(None, Some(-1)), Err(Error::OutOfBounds { argument: "max", .. })));
+        assert!(matches!(limited(Some(256), None), Err(Error::Refused { argument: Some("min"), .. })));
+        assert!(matches!(limited(None, Some(-1)), Err(Error::Refused { argument: Some("max"), .. })));
     }
 }

@@ -21,20 +21,6 @@ impl Tensor {
         Ok(self.clone())
     }
 
-    /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
-    pub fn relu(&self) -> Result<Tensor> {
-        let op = "relu";
-        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
-        let out = dispatch_compute!(self.dtype(), T => {
-            let zero = T::default();
-            iterate::map("relu", self, move |value: T| if value < zero { zero } else { value })
-        })?;
-        let record =
-            UnaryRecord { node: "ReluBackward0", saved: Saved::Output, gradient: threshold_backward };
-        record.set_history(self, &out)?;
-        Ok(out)
-    }
-
     /// Returns the absolute value of each element. The gradient at 0 is 0.
     pub fn abs(&self) -> Result<Tensor> {
         check_numeric("abs", "input", self.dtype(), "; long() converts it")?;
@@ -82,26 +68,4 @@ pub(crate) fn set_zero_gradients(node: &'static str, inputs: &[&Tensor], out: &T
         })?;
     }
     Ok(())
-}
-
-/// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
-/// so that a recorded backward pass can be differentiated again.
-pub(crate) fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
-    let op = "threshold_backward";
-    let out = dispatch_compute!(gradient.dtype(), T => {
-        let zero = T::default();
-        iterate::zip(op, (gradient.dtype(), gradient.shape()), gradient, &output.detach(), move |gradient: T, output: T| {
-            if output <= zero { zero } else { gradient }
-        })
-    })?;
-    if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
-        let saved = builder.save_for(0, output)?;
-        builder.set_history(&out, move |ctx, second| {
-            Ok(vec![
-                ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
-                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
-            ])
-        })?;
-    }
-    Ok(out)
 }

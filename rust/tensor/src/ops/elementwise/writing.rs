@@ -1,6 +1,6 @@
 //! In-place operations.
 
-use super::arithmetic::{scale_by_alpha, sub_check};
+use super::arithmetic::{add_backward, div_backward, mul_backward, scale_by_alpha, sub_backward, sub_check};
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
@@ -28,7 +28,7 @@ impl Tensor {
         backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
         if self.layout().has_internal_overlap() {
-            return Err(Error::Overlap { op });
+            return Err(Error::overlap(op));
         }
         self.run_inplace_expanded(op, node, inputs, work, backward)
     }
@@ -80,7 +80,7 @@ impl Tensor {
         let other = other.tensor(numbers.dtype_of(other, true, result))?;
         check_broadcastable_to(self.shape(), op, "other", other.shape())?;
         if !result.can_cast_to(self.dtype()) {
-            return Err(Error::ResultType { op, argument: "the tensor", result, target: self.dtype() });
+            return Err(Error::result_type(op, "the tensor", result, self.dtype()));
         }
         Ok(other)
     }
@@ -115,9 +115,7 @@ impl Tensor {
         let (dtype, numbers) = (scaled.dtype, scaled.numbers);
         let other = self.operand(op, scaled.operand(), numbers, dtype)?;
         let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Add);
-        self.run_inplace(op, "AddBackward0", &[&other], work, |_, gradient| {
-            Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
-        })
+        self.run_inplace(op, "AddBackward0", &[&other], work, add_backward)
     }
 
     /// Subtracts `other` in place.
@@ -133,9 +131,7 @@ impl Tensor {
         let (dtype, numbers) = (scaled.dtype, scaled.numbers);
         let other = self.operand(op, scaled.operand(), numbers, dtype)?;
         let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Subtract);
-        self.run_inplace(op, "SubBackward0", &[&other], work, |ctx, gradient| {
-            Ok(vec![Some(gradient.clone()), ctx.gradient(1, || gradient.neg())?])
-        })
+        self.run_inplace(op, "SubBackward0", &[&other], work, sub_backward)
     }
 
     /// Multiplies by `other` in place.
@@ -151,12 +147,7 @@ impl Tensor {
             }
             self.update(&other, dtype, Numbers::Exact, Arithmetic::Multiply)
         };
-        self.run_inplace(op, "MulBackward0", &[&other], work, |ctx, gradient| {
-            Ok(vec![
-                ctx.gradient(0, || gradient.mul(&ctx.saved(0)?))?,
-                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?))?,
-            ])
-        })
+        self.run_inplace(op, "MulBackward0", &[&other], work, mul_backward)
     }
 
     /// Divides by `other` in place like [`divide_with`]. Without rounding only for floating-point tensors.
@@ -189,13 +180,7 @@ impl Tensor {
             }
             self.update(&other, dtype, Numbers::Exact, Arithmetic::Divide)
         };
-        self.run_inplace(op, "DivBackward0", &[&other], work, |ctx, gradient| {
-            let right = ctx.saved(0)?;
-            Ok(vec![
-                ctx.gradient(0, || gradient.div(&right))?,
-                ctx.gradient(1, || gradient.mul(&ctx.saved(1)?.div(&right)?.div(&right)?)?.neg())?,
-            ])
-        })
+        self.run_inplace(op, "DivBackward0", &[&other], work, div_backward)
     }
 
     /// Sets all elements to 0.

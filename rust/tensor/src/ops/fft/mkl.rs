@@ -99,7 +99,7 @@ impl Descriptor {
     pub fn run(&self, direction: FftDirection, signal: &mut [Complex<f64>]) -> Result<()> {
         debug_assert_eq!(signal.len(), self.length, "the points of a signal");
         if signal.len() != self.length {
-            return Err(Error::Resized { op: "fft" });
+            return Err(Error::resized("fft"));
         }
         let compute = match direction {
             FftDirection::Forward => self.functions.forward,

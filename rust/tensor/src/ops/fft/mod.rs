@@ -13,7 +13,7 @@ use self::transform::{Transform, half};
 use crate::error::Tuple;
 use crate::layout::{distinct_dims, wrap_dim};
 use crate::recording::NodeBuilder;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// Which transform is scaled, so that a transform and its inverse return the signal.
 ///
@@ -147,7 +147,7 @@ impl FftOptions<'_> {
         }
         if given.len() > ndim && self.dims == FftOptions::new(self.function).dims {
             let wanted = "input must have two dimensions before the one of the real and imaginary parts";
-            return Err(Error::Indexing { op, message: format!("{wanted}, got shape {}", Tuple(shape)) });
+            return Err(Error::new(ErrorKind::Index, op, format!("{wanted}, got shape {}", Tuple(shape))));
         }
         distinct_dims(op, "dim", given, ndim)?;
         given.iter().map(|&dim| wrap_dim(op, dim, ndim)).collect()

@@ -55,7 +55,7 @@ impl ForeignLaunch<'_> {
             Placement::Cpu | Placement::Pinned => Device::CPU,
         };
         let other = self.operands.iter().map(|(operand, _)| operand.device()).find(|device| *device != left);
-        other.map_or(Ok(()), |right| Err(Error::Devices { op: self.op, left, right }))
+        other.map_or(Ok(()), |right| Err(Error::devices(self.op, left, right)))
     }
 
     /// Calls the kernel while the locks of the operands are held. No other thread has the results yet.
@@ -103,11 +103,9 @@ impl ForeignLaunch<'_> {
         // other thread has the results.
         unsafe { self.kernel.run(&args) }.map_err(|stop| match stop {
             KernelError::Declined(reason) => KernelError::Declined(reason),
-            KernelError::Failed(message) => KernelError::Failed(Error::Kernel {
-                op: self.op,
-                kernel: self.kernel.name().to_owned(),
-                message,
-            }),
+            KernelError::Failed(message) => {
+                KernelError::Failed(Error::kernel(self.op, self.kernel.name(), &message))
+            }
         })
     }
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use interlock::dispatch::Call;
 
-use super::indexed::{SELECT, WriteTo, name_of, spread};
+use super::indexed::{SELECT, WriteTo, name_of};
 use super::positions::{IndexRule, Positions};
 use super::scatter_kernels::{INDEX_ADD, ScatterCall};
 use crate::error::{Tuple, check_fits};
-use crate::layout::{signed_sizes, wrap_dim};
+use crate::layout::wrap_dim;
 use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
-use crate::recording::NodeBuilder;
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
 
 /// Checks the dimension, and the shape of an index of at most one dimension. Returns the dimension.
 fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> Result<usize> {
@@ -19,7 +18,7 @@ fn check_along(op: &'static str, source: &Tensor, dim: i64, index: &Tensor) -> R
     if index.ndim() > 1 {
         let shape = Tuple(index.shape());
         let message = format!("index must have at most one dimension, got shape {shape}");
-        return Err(Error::Indexing { op, message });
+        return Err(Error::new(ErrorKind::Index, op, message));
     }
     Ok(dim)
 }
@@ -133,7 +132,7 @@ impl Tensor {
         if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
             let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
             let message = format!("source must have {ndim} dimensions, as the tensor, got shape {shape}");
-            return Err(Error::Indexing { op, message });
+            return Err(Error::new(ErrorKind::Index, op, message));
         }
         let values = slices(op, source, &positions.shape())?;
         self.assign_at(to, (op, "IndexCopyBackward0"), SELECT, &positions, &values, None)
@@ -152,37 +151,6 @@ impl Tensor {
         let value = fill_value(op, self, value.into())?;
         let positions = positions_along(IndexRule::wrapped(op), self, dim, index)?;
         self.assign_at(to, (op, "IndexFillBackward0"), SELECT, &positions, &value, None)
-    }
-
-    /// Returns the rows of this matrix at the positions in `index`, which may have any shape:
-    /// `torch.nn.functional.embedding`. The row `padding` gets no gradient.
-    pub fn embedding(&self, index: &Tensor, padding: Option<i64>) -> Result<Tensor> {
-        let op = "embedding";
-        let &[rows, _] = self.shape() else {
-            return Err(Error::shape(op, "weight", "have two dimensions", self.shape()));
-        };
-        let count = i64::try_from(rows).unwrap_or(i64::MAX);
-        let skipped =
-            padding.map(|padding| if padding < 0 { padding.saturating_add(count) } else { padding });
-        if let (Some(row), Some(given)) = (skipped, padding)
-            && !(0..count).contains(&row)
-        {
-            let expected = format!("be from -{rows} to {}", count.saturating_sub(1));
-            return Err(Error::value(op, "padding_idx", expected, given));
-        }
-        let positions = Positions::along(IndexRule::embedding(None), self, 0, index)?;
-        let out = positions.read(op, self)?;
-        if let Some(mut builder) = NodeBuilder::new("EmbeddingBackward0", &[self])? {
-            let saved = builder.save(index)?;
-            let before = signed_sizes(self.shape());
-            builder.set_history(&out, move |ctx, gradient| {
-                let rule = IndexRule::embedding(skipped);
-                let source = Tensor::zeros(&[], gradient.options())?.expand(&before)?;
-                let positions = Positions::along(rule, &source, 0, &ctx.saved(saved)?)?;
-                Ok(vec![Some(spread(SELECT, &positions, gradient, op)?)])
-            })?;
-        }
-        Ok(out)
     }
 }
 

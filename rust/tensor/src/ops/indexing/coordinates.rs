@@ -10,7 +10,7 @@ use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::layout::{broadcast, signed_sizes, wrap_dim};
 use crate::ops::elementwise::operand::{Operand, check_device, check_dtype, check_same_dtype};
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
 
 /// Returns the part of the values that an index of `shape` writes. Values and an index without dimensions count as ones
 /// with one dimension.
@@ -107,7 +107,7 @@ impl Tensor {
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
                     let hint =
                         "instead of ScatterReduce::Multiply, multiply by gathered values and scatter the products";
-                    Err(Error::NotDifferentiable { op, hint })
+                    Err(Error::not_differentiable(op, hint))
                 })
             }
         }
@@ -127,7 +127,7 @@ impl Tensor {
         }
         let dim = wrap_dim(op, dim, self.ndim())?;
         let Some(&size) = self.shape().get(dim) else {
-            return Err(crate::ops::shape::parts::err_index(op));
+            return Err(Error::needs_dimension(op, ErrorKind::Index));
         };
         let index = match index.dtype() {
             DType::Int64 if size > 0 => &index.remainder(i64::try_from(size).unwrap_or(i64::MAX))?,

@@ -9,7 +9,7 @@ use super::positions::Positions;
 use crate::error::Tuple;
 use crate::layout::wrap_index;
 use crate::ops::elementwise::operand::check_same_dtype;
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
 
 pub(crate) const OP: &str = "index";
 const SET_OP: &str = "set_index";
@@ -79,7 +79,8 @@ impl Tensor {
             (Some(Index::Tensor(mask)), None) if mask.dtype() == DType::Bool && mask.ndim() > 0
         );
         if value.dtype() != self.dtype() && !(is_mask && value.numel() == 1) {
-            return Err(Error::AssignedType { given: value.dtype(), target: self.dtype() });
+            let expected = format!("of dtype {} where tensors or lists are indices", self.dtype());
+            return Err(Error::dtype(SET_OP, "value", expected, value.dtype()));
         }
         let target = self.target_of(&at);
         let done = target.index_put_at(WriteTo::InPlace, INDEX_PUT, at.dim, &at.indices, value, false);
@@ -147,23 +148,22 @@ impl Tensor {
                 && index.is_on_device()
                 && index.device() != self.device()
             {
-                return Err(Error::Devices { op, left: self.device(), right: index.device() });
+                return Err(Error::devices(op, self.device(), index.device()));
             }
         }
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
-            0 => Error::NoDimensions { op },
-            ndim => Error::Indexing {
+            0 => Error::no_dimensions(op),
+            ndim => Error::new(
+                ErrorKind::Index,
                 op,
-                message: format!(
-                    "the index must have at most {ndim} items for {ndim} dimensions, got {count}"
-                ),
-            },
+                format!("the index must have at most {ndim} items for {ndim} dimensions, got {count}"),
+            ),
         })?;
         let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
         if ellipses > 1 {
             let message = format!("the index must contain ... at most once, got it {ellipses} times");
-            return Err(Error::Indexing { op, message });
+            return Err(Error::new(ErrorKind::Index, op, message));
         }
         let mut view = self.clone();
         let mut dim = 0usize;
@@ -243,8 +243,8 @@ impl Tensor {
 /// Returns the error of an assignment for the error of the operation that writes the value.
 fn err_assignment(error: Error) -> Error {
     match error {
-        Error::Shape { expected, given, .. } => {
-            Error::Shape { op: SET_OP, argument: "value", expected, given }
+        Error::Refused { kind: kind @ ErrorKind::Shape, argument: Some(_), message, .. } => {
+            Error::argument(kind, SET_OP, "value", message)
         }
         other => other.during(SET_OP),
     }
@@ -266,20 +266,22 @@ fn to_indices(op: &'static str, tensor: &Tensor, sizes: &[usize]) -> Result<Vec<
         DType::Bool => {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
             if own != tensor.shape() {
-                return Err(Error::Indexing {
+                return Err(Error::new(
+                    ErrorKind::Index,
                     op,
-                    message: format!(
+                    format!(
                         "a mask in the index must be of shape {}, as the dimensions that it indexes, got shape {}",
                         Tuple(own),
                         Tuple(tensor.shape())
                     ),
-                });
+                ));
             }
             nonzero_coordinates(tensor)
         }
-        given => Err(Error::Indexing {
+        given => Err(Error::new(
+            ErrorKind::Index,
             op,
-            message: format!("each tensor of the index must be int64, int32 or bool, got {given}"),
-        }),
+            format!("each tensor of the index must be int64, int32 or bool, got {given}"),
+        )),
     }
 }

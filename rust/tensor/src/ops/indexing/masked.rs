@@ -4,31 +4,12 @@ use super::along::fill_value;
 use super::index::Index;
 use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
-use crate::dtype::{Bool8, dispatch_float, dispatch_size};
+use crate::dtype::{Bool8, dispatch_size};
 use crate::layout::{broadcast, check_broadcastable_to, signed_sizes};
 use crate::ops::elementwise::operand::{Operand, check_bool, check_same_dtype};
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{Element, Error, Result, Scalar, Tensor, iterate};
-
-/// Returns `values` with 0 where `mask` is true: `torch.where(mask, 0, values)`. Both are broadcast. Unlike a product
-/// with the mask this also replaces infinities and NaN.
-pub(crate) fn zero_where(mask: &Tensor, values: &Tensor) -> Result<Tensor> {
-    let op = "where";
-    let shape = broadcast(op, mask.shape(), values.shape())?;
-    let out = dispatch_float!(values.dtype(), T => {
-        iterate::zip(op, (values.dtype(), &shape), mask, &values.detach(), |mask: Bool8, value: T| {
-            if mask.get() { T::default() } else { value }
-        })
-    })?;
-    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &[values])? {
-        let saved = builder.save(mask)?;
-        // The engine sums over broadcast dimensions.
-        builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![Some(zero_where(&ctx.saved(saved)?, gradient)?)])
-        })?;
-    }
-    Ok(out)
-}
 
 impl Tensor {
     /// Fills the elements where `mask` is true with a number or a 0-d tensor:

@@ -9,7 +9,7 @@ use crate::layout::{Layout, broadcast, checked_numel, view_strides, wrap_dim};
 use crate::ops::elementwise::operand::check_device;
 use crate::storage::Placement;
 use crate::storage::fallible_alloc::try_collect;
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{DType, Error, ErrorKind, Result, Tensor, iterate};
 
 /// The name of the argument with the indices, but for a few functions.
 const INDEX: &str = "index";
@@ -35,7 +35,9 @@ impl IndexRule {
     pub fn along(op: &'static str) -> Self {
         let error = |IndexBounds { rule, size, .. }: IndexBounds, index| {
             let IndexRule { op, argument, wraps, .. } = rule;
-            Error::Position { op, argument, index, size, wraps }
+            let least = if wraps { format!("-{size}, ") } else { String::new() };
+            let message = format!("must contain positions of range({least}{size}), got {index}");
+            Error::argument(ErrorKind::Index, op, argument, message)
         };
         IndexRule { op, argument: INDEX, wraps: false, narrow: true, skipped: None, error }
     }
@@ -48,11 +50,9 @@ impl IndexRule {
 
     /// The rule of `gather` and `scatter`: indices that are not negative, or a `RuntimeError`.
     pub fn coordinate(op: &'static str) -> Self {
-        let error = |IndexBounds { rule, dim, size }: IndexBounds, index| Error::Coordinate {
-            op: rule.op,
-            index,
-            dim,
-            size,
+        let error = |IndexBounds { rule, dim, size }: IndexBounds, index| {
+            let message = format!("must contain positions of range({size}) in dimension {dim}, got {index}");
+            Error::argument(ErrorKind::State, rule.op, rule.argument, message)
         };
         IndexRule { error, ..IndexRule::along(op) }
     }
@@ -64,22 +64,17 @@ impl IndexRule {
 
     /// The rule of `one_hot`: classes, or a `RuntimeError`.
     pub fn classes(op: &'static str) -> Self {
-        let error = |bounds: IndexBounds, given| Error::ClassValue {
-            op: bounds.rule.op,
-            given,
-            classes: bounds.size,
+        let error = |IndexBounds { rule, size, .. }: IndexBounds, given| {
+            let message = format!("must contain classes of range({size}), got {given}");
+            Error::argument(ErrorKind::State, rule.op, rule.argument, message)
         };
-        IndexRule { argument: "input", error, ..IndexRule::coordinate(op) }
+        IndexRule { argument: "tensor", error, ..IndexRule::coordinate(op) }
     }
 
     /// The rule of an index expression.
     pub fn expression(op: &'static str) -> Self {
-        let error = |IndexBounds { rule, dim, size }: IndexBounds, index| Error::Index {
-            op: rule.op,
-            index,
-            dim,
-            size,
-        };
+        let error =
+            |IndexBounds { rule, dim, size }: IndexBounds, index| Error::index(rule.op, index, dim, size);
         IndexRule { wraps: true, error, ..IndexRule::along(op) }
     }
 }
@@ -117,24 +112,20 @@ impl IndexRule {
         if given == DType::Int64 || self.narrow && is_narrow {
             return Ok(());
         }
-        let expected = if self.narrow { "int64 or int32" } else { "int64" }.to_owned();
-        Err(Error::DType { op, argument, expected, given, hint: "; long() converts it" })
+        let expected = if self.narrow { "int64 or int32" } else { "int64" };
+        Err(Error::dtype(op, argument, expected, given).with_hint("; long() converts it"))
     }
 }
 
 /// Returns the common shape of the tensors of an index expression.
 pub(crate) fn broadcast_indices(op: &'static str, indices: &[(Tensor, usize)]) -> Result<Vec<usize>> {
-    let wide = indices.iter().try_fold(Vec::new(), |wide, (index, _)| broadcast(op, &wide, index.shape()));
-    wide.map_err(|error| match error {
-        Error::Broadcast { left, right, .. } => Error::Indexing {
-            op,
-            message: format!(
-                "the tensors of the index must be broadcastable, got shapes {} and {}",
-                Tuple(&left),
-                Tuple(&right)
-            ),
-        },
-        other => other,
+    indices.iter().try_fold(Vec::new(), |wide, (index, _)| {
+        broadcast(op, &wide, index.shape()).map_err(|_| {
+            let (left, right) = (Tuple(&wide), Tuple(index.shape()));
+            let problem = "the tensors of the index must be broadcastable";
+            let message = format!("{problem}, got shapes {left} and {right}");
+            Error::new(ErrorKind::Index, op, message)
+        })
     })
 }
 
@@ -312,7 +303,7 @@ impl Positions {
     /// Fails if the tensor does not have the shape whose sizes bounded the index: another thread has resized it.
     fn layout(&self, op: &'static str, tensor: &Layout) -> Result<Option<IndexedLayout>> {
         if tensor.shape != self.source {
-            return Err(Error::Resized { op });
+            return Err(Error::resized(op));
         }
         Ok(match self.kind {
             Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),
@@ -328,7 +319,7 @@ impl Positions {
             Some(layout) => (source, layout),
             None => {
                 let copy = source.contiguous_copy()?;
-                let layout = self.layout(op, copy.layout())?.ok_or(Error::Overlap { op })?;
+                let layout = self.layout(op, copy.layout())?.ok_or_else(|| Error::overlap(op))?;
                 (copy, layout)
             }
         };
@@ -371,7 +362,7 @@ impl Positions {
             let whole = iterate::cast(&target.detach(), compute)?;
             let whole =
                 if dtype == compute || !whole.is_contiguous() { whole.contiguous_copy()? } else { whole };
-            let layout = self.layout(op, whole.layout())?.ok_or(Error::Overlap { op })?;
+            let layout = self.layout(op, whole.layout())?.ok_or_else(|| Error::overlap(op))?;
             self.write_layout(op, &whole, &iterate::cast(values, compute)?, &layout, combine, order)?;
             let whole = iterate::cast(&whole, dtype)?;
             return iterate::copy_into(op, target, &whole);

@@ -10,7 +10,7 @@ use super::gather_scatter::ScatterReduce;
 use super::positions::{Order, Positions};
 use crate::error::{Sizes, warn};
 use crate::ops::conditions::{Condition, of_float, require};
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// The properties of a call on which the choice of its kernel depends: of `index_add`, `index_put`, `put` and
 /// `scatter_add`.
@@ -222,7 +222,10 @@ impl IndexedWrite {
         };
         done.map_err(|error| match error {
             Error::NoKernel(_) if self == IndexedWrite::Put && DETERMINISTIC_ALGORITHMS.get() => {
-                Error::NotDeterministic { op: args.op }
+                let message = "accumulate must be True while backends.deterministic_algorithms is True, got False: no \
+                               kernel has a fixed order of assignments; use index_put_, or \
+                               set flags::DETERMINISTIC_ALGORITHMS_WARN_ONLY";
+                Error::new(ErrorKind::State, args.op, message)
             }
             error => error,
         })

@@ -7,7 +7,7 @@ use super::positions::{IndexRule, Positions};
 use super::scatter_kernels::{IndexedWrite, PUT, ScatterCall};
 use crate::error::Tuple;
 use crate::ops::elementwise::operand::{check_device, check_same_dtype};
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Returns an error unless the values of `put` have the type of the tensor, and the number of elements of the index.
 fn check_source(op: &'static str, target: &Tensor, index: &Tensor, source: &Tensor) -> Result<()> {
@@ -17,7 +17,7 @@ fn check_source(op: &'static str, target: &Tensor, index: &Tensor, source: &Tens
     }
     let (index, given) = (Tuple(index.shape()), Tuple(source.shape()));
     let message = format!("source must have as many elements as index of shape {index}, got shape {given}");
-    Err(Error::Indexing { op, message })
+    Err(Error::new(ErrorKind::Index, op, message))
 }
 
 impl Tensor {

@@ -8,7 +8,7 @@ use super::{
     shown_info, transposed,
 };
 use crate::products::linalg::Routine;
-use crate::recording::{BackwardContext, NodeBuilder};
+use crate::recording::NodeBuilder;
 use crate::{Error, Result, Tensor, iterate};
 
 const INPUT: &str = "input";
@@ -41,10 +41,9 @@ impl Tensor {
         let [factor, ..] = found.parts;
         let factor = iterate::cast(&factor, self.dtype())?;
         let factor = if is_upper { as_transposed(&factor)? } else { factor };
-        if let Some(mut builder) = NodeBuilder::new("LinalgCholeskyExBackward0", &[self])? {
-            let saved = builder.save_output(&factor)?;
-            builder.set_history(&factor, move |ctx, gradient| {
-                Ok(vec![Some(cholesky_backward(ctx, gradient, saved, is_upper)?)])
+        if let Some(builder) = NodeBuilder::new("LinalgCholeskyExBackward0", &[self])? {
+            builder.set_history_saving_output(&factor, move |factor, gradient| {
+                cholesky_backward(factor, gradient, is_upper)
             })?;
         }
         let info = shown_info(&found.info)?;
@@ -63,9 +62,8 @@ impl Tensor {
         let size = check_square(OP, "input2", factor)?;
         check_operands(OP, self, factor)?;
         if matrix_sizes(self)[0] != size {
-            let problem = "input must have as many rows as input2".to_owned();
-            let [left, right] = [self, factor].map(|operand| operand.shape().to_vec());
-            return Err(Error::Shapes { op: OP, problem, left, right });
+            let problem = "input must have as many rows as input2";
+            return Err(Error::shapes(OP, problem, self.shape(), factor.shape()));
         }
         let (factor, sides) = broadcast_batches(OP, factor, self)?;
         let (first, second) =
@@ -85,15 +83,10 @@ impl Tensor {
 
 /// Returns the gradient of the matrices: `L^-T P L^-1`, made symmetric, where P is the lower triangle of `L^T G` with half of
 /// its diagonal (Murray, section 3.1).
-fn cholesky_backward(
-    ctx: &BackwardContext<'_>,
-    gradient: &Tensor,
-    saved: usize,
-    is_upper: bool,
-) -> Result<Tensor> {
+fn cholesky_backward(factor: &Tensor, gradient: &Tensor, is_upper: bool) -> Result<Tensor> {
     const OP: &str = "cholesky";
     let lower = |tensor: &Tensor| if is_upper { transposed(tensor) } else { Ok(tensor.clone()) };
-    let (factor, gradient) = (lower(&ctx.saved(saved)?)?, lower(gradient)?);
+    let (factor, gradient) = (lower(factor)?, lower(gradient)?);
     let product = transposed(&factor)?.matmul(&gradient)?;
     let half = product.tril(0)?.add(&product.tril(-1)?)?.mul(0.5)?;
     let left = transposed(&factor)?.solve_triangular_for(OP, &half, true, true, false)?;

@@ -18,7 +18,7 @@ mod tests;
 
 use crate::layout::broadcast;
 use crate::ops::elementwise::operand::{check_device, check_same_dtype};
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{DType, Error, ErrorKind, Result, Tensor, iterate};
 
 /// The name of the first argument of most functions in errors.
 const A: &str = "A";
@@ -36,8 +36,8 @@ fn check_float(op: &'static str, argument: &'static str, tensor: &Tensor) -> Res
     if matches!(tensor.dtype(), DType::Float32 | DType::Float64) {
         return Ok(());
     }
-    let (expected, given, hint) = ("float32 or float64".to_owned(), tensor.dtype(), "; float() converts it");
-    Err(Error::DType { op, argument, expected, given, hint })
+    let error = Error::dtype(op, argument, "float32 or float64", tensor.dtype());
+    Err(error.with_hint("; float() converts it"))
 }
 
 /// Returns the size of square matrices of float32 or float64.
@@ -70,11 +70,8 @@ fn batch_of(tensor: &Tensor) -> &[usize] {
 
 /// Returns operands whose batches were broadcast to each other.
 fn broadcast_batches(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
-    let batch = broadcast(op, batch_of(a), batch_of(b)).map_err(|_| Error::Broadcast {
-        op,
-        left: a.shape().to_vec(),
-        right: b.shape().to_vec(),
-    })?;
+    let batch =
+        broadcast(op, batch_of(a), batch_of(b)).map_err(|_| Error::broadcast(op, a.shape(), b.shape()))?;
     let both = [a, b].map(|tensor| expanded(tensor, &[&batch[..], &matrix_sizes(tensor)].concat()));
     let [a, b] = both;
     Ok((a?, b?))
@@ -141,7 +138,8 @@ fn check_info(
         return Ok(());
     };
     let position = if info.ndim() == 0 { String::new() } else { format!(" (batch element {element})") };
-    Err(Error::LinAlg { op, argument, expected, given: describe(failure.into()) + &position })
+    let message = format!("must be {expected}, got {}{position}", describe(failure.into()));
+    Err(Error::argument(ErrorKind::LinAlg, op, argument, message))
 }
 
 /// Returns the `info` of an LU factorization as int32: for each matrix 0 or the number of the first pivot that is 0. With

@@ -67,15 +67,12 @@ fn qr_backward(
 ) -> Result<Tensor> {
     const OP: &str = "qr";
     if mode == QrMode::OnlyR {
-        return Err(Error::NotDifferentiable { op: OP, hint: "its gradient needs Q: use QrMode::Reduced" });
+        return Err(Error::not_differentiable(OP, "its gradient needs Q: use QrMode::Reduced"));
     }
     let (q, r) = (ctx.saved(q)?, ctx.saved(r)?);
     let (rows, columns) = (matrix_sizes(&q)[0], matrix_sizes(&r)[1]);
     if mode == QrMode::Complete && rows > columns {
-        return Err(Error::NotDifferentiable {
-            op: OP,
-            hint: "use QrMode::Reduced for more rows than columns",
-        });
+        return Err(Error::not_differentiable(OP, "use QrMode::Reduced for more rows than columns"));
     }
     let gradient = |index: usize, like: &Tensor| match gradients.get(index).cloned().flatten() {
         Some(gradient) => Ok(gradient),

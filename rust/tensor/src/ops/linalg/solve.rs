@@ -17,7 +17,7 @@ use crate::{DType, Error, Result, Tensor, iterate};
 /// Returns the error for operands of a system whose sizes differ.
 pub(super) fn err_sizes(op: &'static str, name: &str, is_left: bool, a: &Tensor, b: &Tensor) -> Error {
     let problem = format!("B must have as many {} as {name}", if is_left { "rows" } else { "columns" });
-    Error::Shapes { op, problem, left: a.shape().to_vec(), right: b.shape().to_vec() }
+    Error::shapes(op, problem, a.shape(), b.shape())
 }
 
 /// Solves triangular systems without history. The result is float64 if the operands are not.
@@ -190,11 +190,10 @@ impl Tensor {
         let size = check_square(op, A, self)?;
         let identity = expanded(&identity_like(self, size, size)?, self.shape())?;
         let (inverse, info) = self.detach().solve_for(op, &identity, true, checks)?;
-        if let Some(mut builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
-            let saved = builder.save_output(&inverse)?;
-            builder.set_history(&inverse, move |ctx, gradient| {
-                let inverse = transposed(&ctx.saved(saved)?)?;
-                Ok(vec![Some(inverse.matmul(gradient)?.matmul(&inverse)?.neg()?)])
+        if let Some(builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
+            builder.set_history_saving_output(&inverse, |inverse, gradient| {
+                let inverse = transposed(inverse)?;
+                inverse.matmul(gradient)?.matmul(&inverse)?.neg()
             })?;
         }
         Ok((inverse, info))

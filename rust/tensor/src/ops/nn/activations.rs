@@ -8,12 +8,12 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use crate::dtype::dispatch_float;
+use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::loops::real::Real;
+use crate::ops::elementwise::functions::{Saved, UnaryRecord};
 use crate::ops::elementwise::operand::{check_floating_point, check_numeric};
 use crate::ops::elementwise::selection::clamp;
-use crate::ops::elementwise::sign::threshold_backward;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Result, Tensor, iterate};
 
@@ -326,10 +326,9 @@ fn activate<A: Activation>(activation: A, input: &Tensor) -> Result<Tensor> {
             move |x: T| activation.value(x),
         )
     })?;
-    if let Some(mut builder) = NodeBuilder::new(A::NODE, &[input])? {
-        let saved = builder.save(input)?;
-        builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![Some(activate_backward(activation, gradient, &ctx.saved(saved)?)?)])
+    if let Some(builder) = NodeBuilder::new(A::NODE, &[input])? {
+        builder.set_history_saving(input, &out, move |input, gradient| {
+            activate_backward(activation, gradient, input)
         })?;
     }
     Ok(out)
@@ -431,6 +430,20 @@ impl Tensor {
         activate_inplace(LeakyRelu { slope }, "leaky_relu_", self)
     }
 
+    /// Returns each element, or 0 if it is negative. The gradient at 0 is 0; NaN is preserved.
+    pub fn relu(&self) -> Result<Tensor> {
+        let op = "relu";
+        check_numeric(op, "input", self.dtype(), "; long() converts it")?;
+        let out = dispatch_compute!(self.dtype(), T => {
+            let zero = T::default();
+            iterate::map("relu", self, move |value: T| if value < zero { zero } else { value })
+        })?;
+        let record =
+            UnaryRecord { node: "ReluBackward0", saved: Saved::Output, gradient: threshold_backward };
+        record.set_history(self, &out)?;
+        Ok(out)
+    }
+
     /// Replaces each negative element by 0.
     pub fn relu_(&self) -> Result<&Tensor> {
         let op = "relu_";
@@ -447,4 +460,26 @@ impl Tensor {
             Ok(vec![ctx.gradient(0, || threshold_backward(gradient, &ctx.saved(0)?))?])
         })
     }
+}
+
+/// Returns `gradient` where `output` is not 0: ATen's `threshold_backward`. It depends on `output` with gradient 0,
+/// so that a recorded backward pass can be differentiated again.
+fn threshold_backward(gradient: &Tensor, output: &Tensor) -> Result<Tensor> {
+    let op = "threshold_backward";
+    let out = dispatch_compute!(gradient.dtype(), T => {
+        let zero = T::default();
+        iterate::zip(op, (gradient.dtype(), gradient.shape()), gradient, &output.detach(), move |gradient: T, output: T| {
+            if output <= zero { zero } else { gradient }
+        })
+    })?;
+    if let Some(mut builder) = NodeBuilder::new("ThresholdBackwardBackward0", &[gradient, output])? {
+        let saved = builder.save_for(0, output)?;
+        builder.set_history(&out, move |ctx, second| {
+            Ok(vec![
+                ctx.gradient(0, || threshold_backward(second, &ctx.saved(saved)?))?,
+                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
+            ])
+        })?;
+    }
+    Ok(out)
 }

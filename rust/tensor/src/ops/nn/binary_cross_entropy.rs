@@ -8,7 +8,7 @@ use crate::loops::real::Real;
 use crate::ops::elementwise::operand::{
     check_device, check_floating_point, check_no_gradient, check_same_dtype, result_type,
 };
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 
@@ -148,8 +148,7 @@ impl Tensor {
         check_floating_point(op, self)?;
         check_target(op, self, target)?;
         if !target.dtype().is_floating_point() {
-            let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint });
+            return Err(Error::not_floating_point(op, "target", target.dtype()));
         }
         check_factor(op, "weight", self, weight)?;
         check_factor(op, "pos_weight", self, pos_weight)?;

@@ -2,7 +2,7 @@
 
 use crate::iterate::parts::item;
 use crate::iterate::{TensorPart, check_count, launch_binary};
-use crate::{Element, Error, Result, Tensor};
+use crate::{Element, Error, ErrorKind, Result, Tensor};
 
 /// Scores of shape `[outer, classes, inner]` whose samples, of shape `[outer, inner]`, have one class each.
 #[derive(Clone, Copy)]
@@ -20,7 +20,10 @@ impl ClassGrid {
             return Ok(None);
         }
         let class = usize::try_from(target).ok().filter(|&class| class < self.classes);
-        class.map(Some).ok_or(Error::Class { op, index: target, classes: self.classes })
+        class.map(Some).ok_or_else(|| {
+            let message = format!("must contain class indices of range({}), got {target}", self.classes);
+            Error::argument(ErrorKind::Index, op, "target", message)
+        })
     }
 
     /// Returns the position of the score of a class for a sample.

@@ -3,7 +3,7 @@
 use super::loss::Reduction;
 use super::nll_loss::{ClassLossOptions, ClassTargets, check_weight};
 use crate::ops::elementwise::operand::{check_device, check_floating_point};
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -49,9 +49,8 @@ impl Tensor {
         label_smoothing: f64,
     ) -> Result<Tensor> {
         if !target.dtype().is_floating_point() {
-            let expected =
-                "floating point as class probabilities, because it has the shape of the input".to_owned();
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint: "" });
+            let expected = "floating point as class probabilities, because it has the shape of the input";
+            return Err(Error::dtype(op, "target", expected, target.dtype()));
         }
         if options.ignore_index >= 0 {
             let expected = "be negative for a target of class probabilities";

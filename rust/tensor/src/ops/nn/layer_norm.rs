@@ -97,7 +97,7 @@ impl Tensor {
             let given = parameter.dtype();
             if *first.get_or_insert(given) != given || !self.is_parameter_dtype(given) {
                 let expected = format!("{}, the dtype of the input", self.dtype());
-                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
+                return Err(Error::dtype(OP, argument, expected, given));
             }
             check_device(OP, self, parameter)?;
         }

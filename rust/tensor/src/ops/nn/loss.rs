@@ -76,7 +76,7 @@ impl Tensor {
         let op = "mse_loss";
         let (difference, dtype) = difference(op, self, target)?;
         if !dtype.is_floating_point() {
-            return Err(Error::not_floating_point(op, dtype));
+            return Err(Error::not_floating_point(op, "input", dtype));
         }
         let losses = difference.mul(&difference)?;
         reduce_weighted(op, self, (losses, dtype), weight, reduction)
@@ -91,7 +91,7 @@ impl Tensor {
         }
         let (difference, dtype) = difference(op, self, target)?;
         if reduction == Reduction::Mean && !dtype.is_floating_point() {
-            return Err(Error::not_floating_point(op, dtype));
+            return Err(Error::not_floating_point(op, "input", dtype));
         }
         reduce_weighted(op, self, (difference.abs()?, dtype), weight, reduction)
     }

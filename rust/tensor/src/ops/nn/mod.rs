@@ -6,6 +6,7 @@ pub(crate) mod binary_cross_entropy;
 pub(crate) mod class_grid;
 pub(crate) mod cross_entropy;
 pub(crate) mod dropout;
+pub(crate) mod embedding;
 pub(crate) mod layer_norm;
 pub(crate) mod layer_norm_rows;
 pub(crate) mod loss;

@@ -57,8 +57,8 @@ impl ClassTargets {
             return Err(Error::shape(op, "target", expected, target.shape()));
         }
         if !matches!(target.dtype(), DType::Int64 | DType::UInt8) {
-            let expected = "int64 or uint8 class indices".to_owned();
-            return Err(Error::DType { op, argument: "target", expected, given: target.dtype(), hint: "" });
+            let expected = "int64 or uint8 class indices";
+            return Err(Error::dtype(op, "target", expected, target.dtype()));
         }
         check_device(op, input, target)?;
         if let Some(weight) = options.weight {
@@ -109,7 +109,7 @@ pub(crate) fn check_weight(op: &'static str, input: &Tensor, weight: &Tensor, cl
     }
     if weight.dtype() != input.dtype() {
         let expected = format!("{}, the dtype of the input", input.dtype());
-        return Err(Error::DType { op, argument: "weight", expected, given: weight.dtype(), hint: "" });
+        return Err(Error::dtype(op, "weight", expected, weight.dtype()));
     }
     check_device(op, input, weight)
 }
@@ -118,10 +118,10 @@ pub(crate) fn check_weight(op: &'static str, input: &Tensor, weight: &Tensor, cl
 fn select_recorded(op: &'static str, scores: &Tensor, saved: &Tensor, grid: ClassGrid) -> Result<Tensor> {
     let classes = classes_of(saved, grid);
     let out = classes.select(op, scores)?;
-    if let Some(mut builder) = NodeBuilder::new("NllLossBackward0", &[scores])? {
-        let (saved, shape) = (builder.save(saved)?, scores.shape().to_vec());
-        builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![Some(distribute_recorded(op, gradient, &ctx.saved(saved)?, grid, &shape)?)])
+    if let Some(builder) = NodeBuilder::new("NllLossBackward0", &[scores])? {
+        let shape = scores.shape().to_vec();
+        builder.set_history_saving(saved, &out, move |saved, gradient| {
+            distribute_recorded(op, gradient, saved, grid, &shape)
         })?;
     }
     Ok(out)
@@ -137,11 +137,9 @@ fn distribute_recorded(
 ) -> Result<Tensor> {
     let classes = classes_of(saved, grid);
     let out = classes.distribute(op, gradient, shape)?;
-    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
-        let saved = builder.save(saved)?;
-        builder.set_history(&out, move |ctx, second| {
-            Ok(vec![Some(select_recorded(op, second, &ctx.saved(saved)?, grid)?)])
-        })?;
+    if let Some(builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
+        builder
+            .set_history_saving(saved, &out, move |saved, second| select_recorded(op, second, saved, grid))?;
     }
     Ok(out)
 }

@@ -25,7 +25,7 @@ use crate::ops::conditions::{
 use crate::products::mkl::Mkl;
 use crate::products::onednn::{Attributes, OneDnnMatmul};
 use crate::products::{Matrix, MatrixBatch, MultiplyBy};
-use crate::{DType, Element, Error, Result, Tensor, bf16, f16, iterate, products};
+use crate::{DType, Element, Error, ErrorKind, Result, Tensor, bf16, f16, iterate, products};
 
 /// The product of matrices in tensors with at least two dimensions, broadcast over the others. [`MATMUL`] has its
 /// kernels.
@@ -237,7 +237,11 @@ fn run_cublas(
     if flag.get().split {
         run_with_workspace(&CUDA_CUBLAS_WORKSPACE, call, numerics, args)
     } else {
-        Err(Error::UnsplitSums { op: "matmul", flag: name }.into())
+        let message = format!(
+            "backends.cuda.matmul.{name} must allow split sums on cuBLAS, got (False, False); set it to (False, True), \
+             or backends.cuda.blas_library to 'cublaslt'"
+        );
+        Err(Error::new(ErrorKind::State, "matmul", message).into())
     }
 }
 

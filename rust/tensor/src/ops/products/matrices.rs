@@ -1,5 +1,7 @@
 //! Matrix products of tensors with any number of dimensions.
 
+use std::fmt;
+
 use interlock::backends::Node;
 use interlock::dispatch::{Call, Composite, Numerics};
 
@@ -104,8 +106,8 @@ fn split_shape(tensor: &Tensor) -> Result<(&[usize], [usize; 2])> {
 }
 
 /// Returns the error for operands whose shapes do not fit.
-pub(super) fn err_shapes(op: &'static str, problem: impl Into<String>, a: &Tensor, b: &Tensor) -> Error {
-    Error::Shapes { op, problem: problem.into(), left: a.shape().to_vec(), right: b.shape().to_vec() }
+pub(super) fn err_shapes(op: &'static str, problem: impl fmt::Display, a: &Tensor, b: &Tensor) -> Error {
+    Error::shapes(op, problem, a.shape(), b.shape())
 }
 
 /// Returns an error unless rows of `a` are as long as columns of `b`. Both have dimensions.

@@ -176,12 +176,8 @@ impl QuantizedTensor {
     /// Checks the operands of a linear layer, and returns its properties.
     fn linear_call(&self, weight: &QuantizedTensor, bias: Option<&Tensor>) -> Result<QuantizedLinearCall> {
         let of_type = |argument, operand: &QuantizedTensor, dtype: QuantizedDType| {
-            let (expected, given) = (format!("be {}", dtype.name()), operand.dtype.name().to_owned());
-            if operand.dtype == dtype {
-                Ok(())
-            } else {
-                Err(Error::Value { op: OP, argument, expected, given })
-            }
+            let (expected, given) = (format_args!("be {}", dtype.name()), operand.dtype.name());
+            if operand.dtype == dtype { Ok(()) } else { Err(Error::value(OP, argument, expected, given)) }
         };
         of_type("input", self, QuantizedDType::QUInt8)?;
         of_type("weight", weight, QuantizedDType::QInt8)?;

@@ -163,13 +163,13 @@ impl Tensor {
 fn check_parameters(op: &'static str, scale: f64, zero_point: i64, dtype: QuantizedDType) -> Result<()> {
     let narrow = scale as f32;
     if !(narrow > 0.0 && narrow.is_finite() && narrow.recip().is_finite()) {
-        let expected = "be a positive number that has a reciprocal in float32".to_owned();
-        return Err(Error::Value { op, argument: "scale", expected, given: format!("{scale:?}") });
+        let expected = "be a positive number that has a reciprocal in float32";
+        return Err(Error::value(op, "scale", expected, format!("{scale:?}")));
     }
     let (least, largest) = dtype.limits();
     if !(least..=largest).contains(&zero_point) {
         let expected = format!("be an integer from {least} to {largest} for {}", dtype.name());
-        return Err(Error::Value { op, argument: "zero_point", expected, given: zero_point.to_string() });
+        return Err(Error::value(op, "zero_point", expected, zero_point));
     }
     Ok(())
 }

@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn failed_draw_returns_its_seed_unless_others_have_drawn() {
         let generator = Generator::new();
-        let fail = || Err::<(), _>(Error::NotLeaf { op: "set_requires_grad" });
+        let fail = || Err::<(), _>(Error::no_graph("backward"));
         let state = generator.state();
         assert!(generator.draw(&[2], |_| fail()).is_err());
         assert_eq!(generator.state(), state);

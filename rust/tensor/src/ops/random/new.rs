@@ -22,8 +22,8 @@ pub(crate) fn drawn(
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     if !dtype.is_floating_point() {
-        let expected = "floating point".to_owned();
-        return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
+        let expected = "floating point";
+        return Err(Error::dtype(op, "dtype", expected, dtype));
     }
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let drawn = dispatch_float!(dtype, T => iterate::launch_nullary(op, computed, shape, move |out: &mut [T]| {
@@ -90,10 +90,10 @@ pub(crate) fn normal(mean: f64, std: f64) -> impl Fn(&mut fastrand::Rng, &mut [f
 fn check_bound(op: &'static str, argument: &'static str, bound: i64, dtype: DType) -> Result<()> {
     let value = Scalar::Int(bound);
     match dtype {
-        DType::Bool if !(0..=1).contains(&bound) => Err(Error::OutOfBounds { op, argument, value, dtype }),
+        DType::Bool if !(0..=1).contains(&bound) => Err(Error::out_of_bounds(op, argument, value, dtype)),
         dtype if dtype.is_floating_point() => {
             let fits = Scalar::Float(bound as f64).fits(dtype);
-            if fits { Ok(()) } else { Err(Error::OutOfBounds { op, argument, value, dtype }) }
+            if fits { Ok(()) } else { Err(Error::out_of_bounds(op, argument, value, dtype)) }
         }
         _ => check_fits(value, dtype, op, argument).map(drop),
     }
@@ -147,7 +147,7 @@ impl Generator {
             .into_iter()
             .all(|number| Scalar::Int(number).stored(dtype).cast::<i64>() == number);
         if !is_exact {
-            return Err(Error::OutOfBounds { op, argument: "n", value: Scalar::Int(last), dtype });
+            return Err(Error::out_of_bounds(op, "n", Scalar::Int(last), dtype));
         }
         let integers = TensorOptions { dtype: DType::Int64, ..options };
         // One element has one order, for which nothing is drawn, as in PyTorch.

@@ -67,10 +67,10 @@ pub(crate) fn select_along(
     indices: &Tensor,
 ) -> Result<Tensor> {
     let out = with_layout(gather_along(op, tensor, dim, indices)?, indices.layout())?;
-    if let Some(mut builder) = NodeBuilder::new(node, &[tensor])? {
-        let (saved, shape) = (builder.save(indices)?, tensor.shape().to_vec());
-        builder.set_history(&out, move |ctx, gradient| {
-            Ok(vec![Some(scatter_along(op, gradient, dim, &ctx.saved(saved)?, &shape)?)])
+    if let Some(builder) = NodeBuilder::new(node, &[tensor])? {
+        let shape = tensor.shape().to_vec();
+        builder.set_history_saving(indices, &out, move |indices, gradient| {
+            scatter_along(op, gradient, dim, indices, &shape)
         })?;
     }
     Ok(out)

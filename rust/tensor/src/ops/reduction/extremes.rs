@@ -34,12 +34,10 @@ pub(crate) fn select_one_along(
     let indices = indices_along(op, input, dim, index)?;
     let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
     let values = shaped(&gather_along(op, input, dim, &indices)?);
-    if let Some(mut builder) = NodeBuilder::new(node, &[input])? {
-        let saved = builder.save(&indices)?;
+    if let Some(builder) = NodeBuilder::new(node, &[input])? {
         let (shape, ones) = (input.shape().to_vec(), over.shape(true).to_vec());
-        builder.set_history(&values, move |ctx, gradient| {
-            let gradient = gradient.reshaped(&ones)?;
-            Ok(vec![Some(scatter_along(op, &gradient, dim, &ctx.saved(saved)?, &shape)?)])
+        builder.set_history_saving(&indices, &values, move |indices, gradient| {
+            scatter_along(op, &gradient.reshaped(&ones)?, dim, indices, &shape)
         })?;
     }
     Ok((values, shaped(&indices)))

@@ -2,7 +2,7 @@
 
 use super::sums::reduced_dims;
 use crate::layout::Layout;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{Result, Tensor, iterate};
 
@@ -30,13 +30,11 @@ impl Tensor {
             sum.log()?.add(&base)?.alias(Layout::contiguous(over.shape(keepdim)))
         };
         let out = iterate::cast(&out, input.dtype())?;
-        if let Some(mut builder) = NodeBuilder::new("LogsumexpBackward0", &[&input])? {
-            let saved = builder.save(&input)?;
+        if let Some(builder) = NodeBuilder::new("LogsumexpBackward0", &[&input])? {
             let (ones, dims) = (over.shape(true).to_vec(), dims.to_vec());
-            builder.set_history(&out, move |ctx, gradient| {
-                let x = ctx.saved(saved)?;
+            builder.set_history_saving(&input, &out, move |x, gradient| {
                 if x.numel() == 0 {
-                    return Ok(vec![Some(Tensor::zeros(x.shape(), x.options())?)]);
+                    return Tensor::zeros(x.shape(), x.options());
                 }
                 let x = x.cast(x.dtype().compute())?;
                 // The shares of the elements. The difference from the result has lost the logarithm where elements are
@@ -44,7 +42,7 @@ impl Tensor {
                 let differences = x.sub(&base(&x, &dims)?)?;
                 let logarithm = differences.exp()?.sum(Some(&dims), true)?.log()?;
                 let share = differences.sub(&logarithm)?.exp()?;
-                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&share)?)])
+                gradient.reshaped(&ones)?.mul(&share)
             })?;
         }
         Ok(out)

@@ -3,7 +3,7 @@
 use super::sums::{ReducedDims, err_nothing_to_reduce, reduced_dims};
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 
@@ -23,12 +23,12 @@ impl Tensor {
         let dtype = dtype.unwrap_or(self.dtype());
         for given in [self.dtype(), dtype] {
             if !given.is_floating_point() {
-                return Err(Error::not_floating_point(op, given));
+                return Err(Error::not_floating_point(op, "input", given));
             }
         }
         if self.dtype().promote(dtype) != dtype {
             let expected = format!("at least as wide as {}", self.dtype());
-            return Err(Error::DType { op, argument: "dtype", expected, given: dtype, hint: "" });
+            return Err(Error::dtype(op, "dtype", expected, dtype));
         }
         let over = reduced_dims(op, self.shape(), dims)?;
         // Halves are rounded once.

@@ -17,16 +17,15 @@ impl Tensor {
         let over = reduced_dims(op, input.shape(), dim.as_ref().map(std::slice::from_ref))?;
         let to = (over.shape(keepdim), input.dtype());
         let out = if input.dtype().is_floating_point() {
-            dispatch_float!(input.dtype(), T => reduce(op, &input, &over.mask, to, &loops::products::<T>()))?
+            dispatch_float!(input.dtype(), T => reduce(op, &input, &over.mask, to, &loops::product::<T>()))?
         } else {
             let products = loops::fold(1, i64::times, i64::times, |product: i64| product);
             reduce(op, &input, &over.mask, to, &products)?
         };
-        if let Some(mut builder) = NodeBuilder::new("ProdBackward0", &[&input])? {
-            let (saved, ones) = (builder.save(&input)?, over.shape(true).to_vec());
-            builder.set_history(&out, move |ctx, gradient| {
-                let gradient = gradient.reshaped(&ones)?;
-                Ok(vec![Some(prod_backward(&ctx.saved(saved)?, &gradient, dim)?)])
+        if let Some(builder) = NodeBuilder::new("ProdBackward0", &[&input])? {
+            let ones = over.shape(true).to_vec();
+            builder.set_history_saving(&input, &out, move |input, gradient| {
+                prod_backward(input, &gradient.reshaped(&ones)?, dim)
             })?;
         }
         Ok(out)

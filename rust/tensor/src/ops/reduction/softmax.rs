@@ -6,7 +6,7 @@
 use super::along_dim::Rows;
 use crate::dtype::dispatch_float;
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::recording::{BackwardContext, NodeBuilder, is_recording};
+use crate::recording::{NodeBuilder, is_recording};
 use crate::{Result, Tensor, iterate, loops};
 
 impl Tensor {
@@ -24,10 +24,9 @@ impl Tensor {
                 iterate::map_rows(op, rows, length, loops::log_softmax::<T>)
             })
         })?;
-        if let Some(mut builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
-            let saved = builder.save_output(&out)?;
-            builder.set_history(&out, move |ctx, gradient| {
-                Ok(vec![Some(log_softmax_backward(ctx, gradient, saved, dim)?)])
+        if let Some(builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
+            builder.set_history_saving_output(&out, move |out, gradient| {
+                log_softmax_backward(out, gradient, dim)
             })?;
         }
         Ok(out)
@@ -52,29 +51,21 @@ impl Tensor {
                 iterate::map_rows(op, rows, length, move |row: &[T], out| loops::softmax(row, out, is_safe))
             })
         })?;
-        if let Some(mut builder) = NodeBuilder::new(node, &[self])? {
-            let saved = builder.save_output(&out)?;
-            builder.set_history(&out, move |ctx, gradient| {
-                Ok(vec![Some(softmax_backward(ctx, gradient, saved, dim)?)])
-            })?;
+        if let Some(builder) = NodeBuilder::new(node, &[self])? {
+            builder
+                .set_history_saving_output(&out, move |out, gradient| softmax_backward(out, gradient, dim))?;
         }
         Ok(out)
     }
 }
 
 /// Returns the gradient of the input of `log_softmax`: `g - exp(y) * sum(g)` for the gradient g of the result y.
-fn log_softmax_backward(
-    ctx: &BackwardContext<'_>,
-    gradient: &Tensor,
-    saved: usize,
-    dim: i64,
-) -> Result<Tensor> {
-    let output = ctx.saved(saved)?;
+fn log_softmax_backward(output: &Tensor, gradient: &Tensor, dim: i64) -> Result<Tensor> {
     if is_recording() {
         let total = gradient.sum(Some(&[dim]), true)?;
         return gradient.sub(&output.exp()?.mul(&total)?);
     }
-    zip_along_dim("log_softmax", gradient, &output, dim, |gradients, outputs, length| {
+    zip_along_dim("log_softmax", gradient, output, dim, |gradients, outputs, length| {
         dispatch_float!(gradients.dtype(), T => iterate::zip_rows("log_softmax", gradients, outputs, length, |g, y, out| {
             loops::log_softmax_backward::<T>(g, y, out);
             Ok(())
@@ -83,13 +74,12 @@ fn log_softmax_backward(
 }
 
 /// Returns the gradient of the input of `softmax`: `(g - sum(g * y)) * y` for the gradient g of the result y.
-fn softmax_backward(ctx: &BackwardContext<'_>, gradient: &Tensor, saved: usize, dim: i64) -> Result<Tensor> {
-    let output = ctx.saved(saved)?;
+fn softmax_backward(output: &Tensor, gradient: &Tensor, dim: i64) -> Result<Tensor> {
     if is_recording() {
-        let total = gradient.mul(&output)?.sum(Some(&[dim]), true)?;
-        return gradient.sub(&total)?.mul(&output);
+        let total = gradient.mul(output)?.sum(Some(&[dim]), true)?;
+        return gradient.sub(&total)?.mul(output);
     }
-    zip_along_dim("softmax", gradient, &output, dim, |gradients, outputs, length| {
+    zip_along_dim("softmax", gradient, output, dim, |gradients, outputs, length| {
         dispatch_float!(gradients.dtype(), T => iterate::zip_rows("softmax", gradients, outputs, length, |g, y, out| {
             loops::softmax_backward::<T>(g, y, out);
             Ok(())

@@ -6,7 +6,7 @@ use crate::error::warn;
 use crate::iterate::reduce;
 use crate::loops::squared_deviations;
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
 use crate::{Element, Result, Scalar, Tensor};
 
@@ -62,15 +62,13 @@ impl Tensor {
         keepdim: bool,
     ) -> Result<Tensor> {
         let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), |variance| variance)?;
-        if let Some(mut builder) = NodeBuilder::new("VarBackward0", &[self])? {
-            let (saved, ones) = (builder.save(self)?, over.shape(true).to_vec());
-            let dims = dims.map(<[i64]>::to_vec);
-            builder.set_history(&out, move |ctx, gradient| {
-                let x = ctx.saved(saved)?;
+        if let Some(builder) = NodeBuilder::new("VarBackward0", &[self])? {
+            let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));
+            builder.set_history_saving(self, &out, move |x, gradient| {
                 let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?;
                 // Without degrees of freedom the slope is infinite, with the sign of the deviation.
                 let slope = deviations.mul(2.0 / divisor)?;
-                Ok(vec![Some(gradient.reshaped(&ones)?.mul(&slope)?)])
+                gradient.reshaped(&ones)?.mul(&slope)
             })?;
         }
         Ok(out)

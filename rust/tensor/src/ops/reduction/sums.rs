@@ -6,9 +6,9 @@ use crate::iterate::reduce;
 use crate::layout::{distinct_dims, signed_sizes};
 use crate::loops;
 use crate::ops::elementwise::operand::check_floating_point;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Tensor, iterate};
+use crate::{DType, Element, Error, ErrorKind, Result, Tensor, iterate};
 
 /// The reduced dimensions of a tensor, and the result shapes without them (`squeezed_shape`) and with them as size 1
 /// (`keepdim_shape`).
@@ -42,12 +42,9 @@ impl ReducedDims {
 
 /// Returns the error for an extreme of no elements. As in PyTorch it is an index error where a dimension is empty.
 pub(crate) fn err_nothing_to_reduce(op: &'static str, shape: &[usize], is_over_dims: bool) -> Error {
-    let expected = "have no reduced dimension of size 0";
-    if is_over_dims {
-        let message = format!("input must {expected}, got shape {}", Tuple(shape));
-        return Error::Indexing { op, message };
-    }
-    Error::shape(op, "input", expected, shape)
+    let kind = if is_over_dims { ErrorKind::Index } else { ErrorKind::Shape };
+    let message = format!("must have no reduced dimension of size 0, got shape {}", Tuple(shape));
+    Error::argument(kind, op, "input", message)
 }
 
 /// The kind of an extreme-value reduction.
@@ -144,11 +141,10 @@ impl Tensor {
             let zero_if_nan = |value: T| if value.is_nan() { T::default() } else { value };
             iterate::sum_of(op, self, &over.mask, over.shape(keepdim), zero_if_nan)
         })?;
-        if let Some(mut builder) = NodeBuilder::new("NansumBackward0", &[self])? {
-            let (saved, ones) = (builder.save(self)?, over.keepdim_shape);
-            builder.set_history(&out, move |ctx, gradient| {
-                let is_nan = ctx.saved(saved)?.detach().isnan()?;
-                Ok(vec![Some(zero_where(&is_nan, &gradient.reshaped(&ones)?)?)])
+        if let Some(builder) = NodeBuilder::new("NansumBackward0", &[self])? {
+            let ones = over.keepdim_shape;
+            builder.set_history_saving(self, &out, move |input, gradient| {
+                zero_where(&input.detach().isnan()?, &gradient.reshaped(&ones)?)
             })?;
         }
         Ok(out)

@@ -117,7 +117,7 @@ impl Tensor {
         }
         let mut dims = sizes_and_strides(self.layout());
         let (Some(&(rows, step_a)), Some(&(columns, step_b))) = (dims.get(a), dims.get(b)) else {
-            return Err(Error::NoDimensions { op });
+            return Err(Error::no_dimensions(op));
         };
         let distance = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
         let (length, step) = if offset < 0 {

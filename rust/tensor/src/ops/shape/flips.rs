@@ -6,7 +6,7 @@ use crate::iterate::parts::{item, part, take};
 use crate::iterate::{NoInput, THREADED_ELEMENTS, TensorPart, for_each_tile, launch_with_layout, threads_on};
 use crate::layout::{Layout, distinct_dims, wrap_argument};
 use crate::recording::NodeBuilder;
-use crate::{Element, Error, Result, Tensor, iterate};
+use crate::{Element, Error, ErrorKind, Result, Tensor, iterate};
 
 impl Tensor {
     /// Returns a copy with the indices of these dimensions in reverse order, in the memory order of this tensor.
@@ -51,7 +51,7 @@ impl Tensor {
             return Err(Error::value(op, "dims", expected, Tuple(dims)));
         }
         if !is_flat && self.ndim() == 0 {
-            return Err(crate::ops::shape::parts::err_index(op));
+            return Err(Error::needs_dimension(op, ErrorKind::Index));
         }
         let source = self.detach();
         let out = if is_flat {

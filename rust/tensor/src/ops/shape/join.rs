@@ -35,12 +35,12 @@ pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
         let is_skipped = is_legacy_empty(&tensor) && first.ndim() != 1;
         if !is_skipped {
             if !is_like_first(tensor) {
-                return Err(Error::Shapes {
+                return Err(Error::shapes(
                     op,
-                    problem: format!("sizes outside of dimension {at} differ"),
-                    left: first.shape().to_vec(),
-                    right: tensor.shape().to_vec(),
-                });
+                    format!("sizes outside of dimension {at} differ"),
+                    first.shape(),
+                    tensor.shape(),
+                ));
             }
             let length = tensor.shape().get(at).copied().unwrap_or(0);
             total = total.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
@@ -73,12 +73,7 @@ pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let none = || Error::no_tensors(op, "tensors");
     let first = tensors.first().ok_or_else(none)?;
     if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != first.shape()) {
-        return Err(Error::Shapes {
-            op,
-            problem: "sizes differ".to_owned(),
-            left: first.shape().to_vec(),
-            right: other.shape().to_vec(),
-        });
+        return Err(Error::shapes(op, "sizes differ", first.shape(), other.shape()));
     }
     checked_ndim(op, first.ndim() + 1)?;
     let at = wrap_dim(op, dim, first.ndim() + 1)?;
@@ -128,7 +123,7 @@ fn joined(
 ) -> Result<Tensor> {
     let device = tensors.first().map_or(Device::CPU, Tensor::device);
     if let Some(other) = tensors.iter().find(|tensor| tensor.device() != device) {
-        return Err(Error::Devices { op, left: device, right: other.device() });
+        return Err(Error::devices(op, device, other.device()));
     }
     let parts = starts.iter().copied().zip(tensors).filter(|(_, tensor)| tensor.numel() > 0);
     if device == Device::CPU {

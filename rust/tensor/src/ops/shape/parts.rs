@@ -5,7 +5,7 @@ use crate::error::Tuple;
 use crate::layout::{Layout, sizes_and_strides, wrap_dim};
 use crate::recording::{BackwardContext, NodeBuilder, is_recording, track_view_of_several};
 use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
-use crate::{Error, Result, Tensor, TensorOptions};
+use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// A dimension that is divided into parts.
 struct Division<'a> {
@@ -16,13 +16,14 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Returns the division of a dimension of `source`, or `err_scalar` for a 0-d tensor.
-    fn new(op: &'static str, source: &'a Tensor, dim: i64, err_scalar: Error) -> Result<Self> {
+    /// Returns the division of a dimension of `source`, or an error of this kind for a 0-d tensor.
+    fn new(op: &'static str, source: &'a Tensor, dim: i64, err_scalar: ErrorKind) -> Result<Self> {
+        let needs_dimension = || Error::needs_dimension(op, err_scalar);
         if source.ndim() == 0 {
-            return Err(err_scalar);
+            return Err(needs_dimension());
         }
         let at = wrap_dim(op, dim, source.ndim())?;
-        let &(size, stride) = sizes_and_strides(source.layout()).get(at).ok_or(err_scalar)?;
+        let &(size, stride) = sizes_and_strides(source.layout()).get(at).ok_or_else(needs_dimension)?;
         Ok(Division { source, at, size, stride })
     }
 
@@ -100,15 +101,6 @@ fn parts_or_zeros(
     Ok(parts)
 }
 
-fn err_no_dimension(op: &'static str, source: &Tensor) -> Error {
-    Error::shape(op, "input", "have a dimension", source.shape())
-}
-
-/// Returns the error of an operation that counts as indexing, for a 0-d tensor.
-pub(crate) fn err_index(op: &'static str) -> Error {
-    Error::Indexing { op, message: "input must have a dimension, got shape ()".to_owned() }
-}
-
 /// The views at each index of the first dimension of a tensor, as [`unbind`](Tensor::unbind) returns them.
 ///
 /// Without a history each view is created when it is requested: a tensor of a million rows needs no million views.
@@ -134,7 +126,7 @@ impl Rows {
         if let Some(views) = &self.recorded {
             return Ok(views.get(index).cloned());
         }
-        let division = Division::new("unbind", &self.source, 0, err_index("unbind"))?;
+        let division = Division::new("unbind", &self.source, 0, ErrorKind::Index)?;
         check_memory()?;
         let view = self.source.alias(division.part(index, None));
         track_view_of_several(&view, &self.source);
@@ -148,7 +140,7 @@ impl Tensor {
     /// # Errors
     /// Fails for a 0-d tensor.
     pub fn rows(&self) -> Result<Rows> {
-        let size = Division::new("unbind", self, 0, err_index("unbind"))?.size;
+        let size = Division::new("unbind", self, 0, ErrorKind::Index)?.size;
         let is_recorded = is_recording() && self.requires_grad();
         let recorded = is_recorded.then(|| self.unbind(0)).transpose()?;
         Ok(Rows { source: self.clone(), size, recorded })
@@ -158,7 +150,7 @@ impl Tensor {
     /// `torch.split`.
     pub fn split(&self, split_size: i64, dim: i64) -> Result<Vec<Tensor>> {
         let op = "split";
-        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let division = Division::new(op, self, dim, ErrorKind::Shape)?;
         let expected = "be positive, or 0 for a dimension of size 0";
         let err_size = || Error::value(op, "split_size", expected, split_size);
         let length = usize::try_from(split_size).map_err(|_| err_size())?;
@@ -180,7 +172,7 @@ impl Tensor {
     }
 
     fn split_into(&self, op: &'static str, split_sizes: &[i64], dim: i64) -> Result<Vec<Tensor>> {
-        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let division = Division::new(op, self, dim, ErrorKind::Shape)?;
         let err_sizes = |expected: String| Error::value(op, "split_sizes", expected, Tuple(split_sizes));
         let lengths: Option<Vec<usize>> =
             split_sizes.iter().map(|&size| usize::try_from(size).ok()).collect();
@@ -198,7 +190,7 @@ impl Tensor {
     /// `torch.chunk`.
     pub fn chunk(&self, chunks: i64, dim: i64) -> Result<Vec<Tensor>> {
         let op = "chunk";
-        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let division = Division::new(op, self, dim, ErrorKind::Shape)?;
         let count = usize::try_from(chunks).ok().filter(|&count| count > 0);
         let count = count.ok_or_else(|| Error::value(op, "chunks", "be positive", chunks))?;
         if division.size == 0 {
@@ -213,7 +205,7 @@ impl Tensor {
     /// is not a multiple: `torch.tensor_split`. Unlike those of [`split`](Tensor::split) they can be changed in place.
     pub fn tensor_split(&self, sections: i64, dim: i64) -> Result<Vec<Tensor>> {
         let op = "tensor_split";
-        let division = Division::new(op, self, dim, err_no_dimension(op, self))?;
+        let division = Division::new(op, self, dim, ErrorKind::Shape)?;
         let count = usize::try_from(sections).ok().filter(|&count| count > 0);
         let count = count.ok_or_else(|| Error::value(op, "sections", "be positive", sections))?;
         let (length, longer) = (division.size / count, division.size % count);
@@ -231,7 +223,7 @@ impl Tensor {
     /// Returns views of the parts of a dimension between these indices: `torch.tensor_split`.
     pub fn tensor_split_at(&self, indices: &[i64], dim: i64) -> Result<Vec<Tensor>> {
         let op = "tensor_split";
-        Division::new(op, self, dim, err_no_dimension(op, self))?;
+        Division::new(op, self, dim, ErrorKind::Shape)?;
         let mut views = try_with_capacity(indices.len().saturating_add(1))?;
         let mut start = None;
         for &end in indices {
@@ -244,7 +236,7 @@ impl Tensor {
 
     /// Returns a view at each index of a dimension, without that dimension: `torch.unbind`.
     pub fn unbind(&self, dim: i64) -> Result<Vec<Tensor>> {
-        let division = Division::new("unbind", self, dim, err_index("unbind"))?;
+        let division = Division::new("unbind", self, dim, ErrorKind::Index)?;
         let (at, size) = (division.at, division.size);
         let layouts = try_collect(size, (0..size).map(|index| division.part(index, None)))?;
         let (shape, options) = (self.shape().to_vec(), self.options());
@@ -271,11 +263,11 @@ mod tests {
         x.set_requires_grad(true).unwrap();
         let row = x.rows().unwrap().get(1).unwrap().unwrap();
         assert_eq!((row.output_nr(), row.grad_fn().unwrap().unwrap().name()), (Ok(1), "UnbindBackward0"));
-        assert!(matches!(row.mul_(2.0), Err(Error::ViewOfSeveral { .. })));
+        assert!(matches!(row.mul_(2.0), Err(Error::Refused { kind: ErrorKind::ViewOfSeveral, .. })));
         // A row that was requested before the tensor required grad.
         assert!(matches!(
             rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
-            Err(Error::ViewOfSeveral { .. })
+            Err(Error::Refused { kind: ErrorKind::ViewOfSeveral, .. })
         ));
     }
 }

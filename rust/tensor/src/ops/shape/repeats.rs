@@ -4,7 +4,7 @@ use crate::error::Tuple;
 use crate::layout::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
 use crate::recording::NodeBuilder;
 use crate::storage::fallible_alloc::try_with_capacity;
-use crate::{DType, Error, Index, Result, Tensor, iterate};
+use crate::{DType, Error, ErrorKind, Index, Result, Tensor, iterate};
 
 /// The sizes of a result in which each dimension of the source is repeated.
 struct Repetition {
@@ -25,7 +25,7 @@ impl Repetition {
         let mut repeated = Vec::new();
         for ((size, stride), &count) in dims.zip(repeats) {
             let total = size.checked_mul(count);
-            shape.push(total.ok_or_else(|| Error::TooLarge { op, shape: vec![size, count] })?);
+            shape.push(total.ok_or_else(|| Error::too_large(op, &[size, count]))?);
             if count != 1 {
                 repeated.extend(i64::try_from(interleaved.len()));
                 interleaved.push(count);
@@ -94,7 +94,7 @@ impl Tensor {
         let count = count.map_err(|_| Error::value(op, "repeats", "not be negative", repeats))?;
         let mut shape = source.shape().to_vec();
         let total = shape.get(at).copied().unwrap_or(1).checked_mul(count);
-        let total = total.ok_or_else(|| Error::TooLarge { op, shape: vec![count] })?;
+        let total = total.ok_or_else(|| Error::too_large(op, &[count]))?;
         let behind = at.saturating_add(1);
         shape.insert(behind.min(shape.len()), count);
         let sizes = signed_sizes(&shape);
@@ -111,14 +111,8 @@ impl Tensor {
     pub fn repeat_interleave_each(&self, repeats: &Tensor, dim: Option<i64>) -> Result<Tensor> {
         let op = "repeat_interleave";
         if repeats.dtype().is_floating_point() || repeats.dtype() == DType::Bool {
-            let (expected, given) = ("an integer type".to_owned(), repeats.dtype());
-            return Err(Error::DType {
-                op,
-                argument: "repeats",
-                expected,
-                given,
-                hint: "; long() converts it",
-            });
+            let error = Error::dtype(op, "repeats", "an integer type", repeats.dtype());
+            return Err(error.with_hint("; long() converts it"));
         }
         let (source, at) = self.interleaved_dim(op, dim)?;
         let size = source.shape().get(at).copied().unwrap_or(1);
@@ -146,7 +140,7 @@ impl Tensor {
     /// Returns the tensor and the dimension whose elements are repeated: of the flattened tensor if `dim` is `None`.
     fn interleaved_dim(&self, op: &'static str, dim: Option<i64>) -> Result<(Tensor, usize)> {
         if dim.is_some() && self.ndim() == 0 {
-            return Err(crate::ops::shape::parts::err_index(op));
+            return Err(Error::needs_dimension(op, ErrorKind::Index));
         }
         let source = if dim.is_none() { self.flatten()? } else { self.clone() };
         let at = wrap_dim(op, dim.unwrap_or(0), source.ndim())?;

@@ -87,7 +87,7 @@ impl Tensor {
         let size = self.dtype().size();
         checked_numel(op, &layout.shape, size)?;
         let needed = layout.required_len().and_then(|count| count.checked_mul(size));
-        let needed = needed.ok_or_else(|| Error::TooLarge { op, shape: layout.shape.clone() })?;
+        let needed = needed.ok_or_else(|| Error::too_large(op, &layout.shape))?;
         self.storage_handle().grow(op, needed)
     }
 

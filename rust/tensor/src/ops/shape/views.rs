@@ -7,7 +7,7 @@ use crate::layout::{
 };
 use crate::recording::{NodeBuilder, track_view};
 use crate::storage::fallible_alloc::check_memory;
-use crate::{Error, Result, Tensor};
+use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Returns a view of `source`. `backward` computes the gradient of `source` from the gradient of the view.
 pub(crate) fn view(
@@ -49,12 +49,15 @@ impl Tensor {
     pub fn view(&self, sizes: &[i64]) -> Result<Tensor> {
         let op = "view";
         let shape = infer_size(op, sizes, self.shape())?;
-        self.try_view(shape.clone())?.ok_or_else(|| self.err_view_needs_copy(op, shape))
+        self.try_view(shape.clone())?.ok_or_else(|| self.err_view_needs_copy(op, &shape))
     }
 
-    fn err_view_needs_copy(&self, op: &'static str, wanted: Vec<usize>) -> Error {
-        let (shape, strides) = (self.shape().to_vec(), self.strides().to_vec());
-        Error::ViewNeedsCopy { op, wanted, shape, strides }
+    fn err_view_needs_copy(&self, op: &'static str, wanted: &[usize]) -> Error {
+        let (wanted, shape, strides) = (Tuple(wanted), Tuple(self.shape()), Tuple(self.strides()));
+        let message = format!(
+            "shape {wanted} needs a copy of the tensor of shape {shape} with strides {strides}; use reshape()"
+        );
+        Error::new(ErrorKind::ViewNeedsCopy, op, message)
     }
 
     fn try_view(&self, shape: Vec<usize>) -> Result<Option<Tensor>> {
@@ -75,8 +78,8 @@ impl Tensor {
         }
         // The result is not a view for autograd, because the program cannot access the copy.
         let copy = self.contiguous_copy()?;
-        let strides = view_strides(copy.layout(), shape)
-            .ok_or_else(|| copy.err_view_needs_copy("reshape", shape.to_vec()))?;
+        let strides =
+            view_strides(copy.layout(), shape).ok_or_else(|| copy.err_view_needs_copy("reshape", shape))?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
         NodeBuilder::record_linear("UnsafeViewBackward0", &copy, &out, move |gradient| {
@@ -201,7 +204,7 @@ impl Tensor {
         let op = "select";
         let at = wrap_dim(op, dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let &(size, stride) = dims.get(at).ok_or(Error::NoDimensions { op })?;
+        let &(size, stride) = dims.get(at).ok_or_else(|| Error::no_dimensions(op))?;
         let position = wrap_index(op, index, at, size)?;
         dims.remove(at);
         let layout = layout(self.storage_offset().saturating_add(position.saturating_mul(stride)), dims);
@@ -216,7 +219,7 @@ impl Tensor {
         let op = "slice";
         let at = wrap_dim(op, dim, self.ndim())?;
         let mut dims = sizes_and_strides(self.layout());
-        let err_no_dimension = || Error::Dimension { op, argument: "dim", dim, ndim: 0 };
+        let err_no_dimension = || Error::dimension(op, "dim", dim, 0);
         let (size, stride) =
             dims.get_mut(at).map(|(size, stride)| (size, stride)).ok_or_else(err_no_dimension)?;
         let err_step = || Error::value(op, "step", "be positive", step);
@@ -250,7 +253,7 @@ impl Tensor {
         let first = if start < 0 { start.saturating_add(size) } else { start };
         if !(0..=size).contains(&first) {
             let message = format!("start must be from -{size} to {size}, got {start}");
-            return Err(Error::Indexing { op, message });
+            return Err(Error::new(ErrorKind::Index, op, message));
         }
         if length > size - first {
             let expected = format!("be at most {} from start {start} of size {size}", size - first);
@@ -285,8 +288,8 @@ mod tests {
     #[test]
     fn views_reject_invalid_dimensions_and_indices() {
         let x = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
-        assert!(matches!(x.select(0, 2), Err(Error::Index { op: "select", index: 2, dim: 0, size: 2 })));
-        assert!(matches!(x.select(2, 0), Err(Error::Dimension { dim: 2, ndim: 2, .. })));
+        assert_eq!(x.select(0, 2).unwrap_err(), Error::index("select", 2, 0, 2));
+        assert_eq!(x.select(2, 0).unwrap_err(), Error::dimension("select", "dim", 2, 2));
         assert!(x.select(0, i64::MIN).is_err() && x.transpose(0, i64::MIN).is_err());
         assert!(x.slice(0, None, None, 0).is_err() && x.slice(0, None, None, -1).is_err());
         assert!(x.expand(&[2, 4]).is_err() && x.expand(&[3]).is_err() && x.permute(&[0, 0]).is_err());

@@ -316,7 +316,7 @@ impl Parts {
         let Some((_, convolution)) =
             prepared.filter(|_| out.len() == needed && !first.is_empty() && !second.is_empty())
         else {
-            return Err(Error::Resized { op: self.op });
+            return Err(Error::resized(self.op));
         };
         let [first, second] = [first, second].map(|operand| operand.as_ptr().cast_mut().cast());
         // SAFETY: the slices have all elements of the part in the strides of the whole convolution, and oneDNN only reads the

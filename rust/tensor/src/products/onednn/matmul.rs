@@ -70,7 +70,7 @@ impl<T: Element, A: Element, B: Element> Multiplier<T, A, B> for OneDnnMatmul<T,
         let prepared = self.tiles.iter().find(|(tile, _)| *tile == sizes);
         let Some((_, primitive)) = prepared.filter(|_| fits && step == self.step) else {
             debug_assert!(false, "a tile of the batch, inside of its slices");
-            return Err(Error::Resized { op: OP });
+            return Err(Error::resized(OP));
         };
         // SAFETY: every element of all matrices is inside its slice, and `out` is borrowed exclusively. oneDNN only reads the
         // operands, whose type the descriptions have.

@@ -1,6 +1,6 @@
 //! Elements at the indices of a dimension, where an index is as large as the result.
 
-use interlock_tensor::{Error, Operand, Result, Scalar, ScatterReduce, Tensor as CoreTensor};
+use interlock_tensor::{Error, ErrorKind, Operand, Result, Scalar, ScatterReduce, Tensor as CoreTensor};
 
 use crate::tensor::call::work_size;
 use crate::tensor::operation::{Choice, Number, WriteTo, tensor_op};
@@ -93,7 +93,9 @@ fn scatter(
     #[keyword] value: Option<Number>,
     reduce: Option<ScatterReduce>,
 ) -> Result<CoreTensor> {
-    let refused = |expected, given| Error::Type { op: "scatter", argument: "src", expected, given };
+    let refused = |expected, given| {
+        Error::argument(ErrorKind::Type, "scatter", "src", format!("must be {expected}, got {given}"))
+    };
     let values = match (src, value) {
         (Some(src), None) => src,
         (None, Some(Number(value))) => Operand::Scalar(value),

@@ -2,8 +2,8 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::indexing::indexed_size;
 use crate::tensor::operation::{Indices, WriteTo, tensor_op};
+use crate::tensor::subscript::indexed_size;
 
 /// Return the elements at flat (row-major) indices.
 ///

@@ -42,8 +42,7 @@ impl Choice for Driver {
 fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>) -> Result<()> {
     match driver {
         Some(Driver(name)) if matrices.device().kind() == DeviceType::Cpu => {
-            let (expected, given) = ("be None on the CPU".to_owned(), format!("'{name}'"));
-            Err(Error::Value { op, argument: "driver", expected, given })
+            Err(Error::value(op, "driver", "be None on the CPU", format_args!("'{name}'")))
         }
         _ => Ok(()),
     }

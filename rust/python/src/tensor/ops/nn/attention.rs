@@ -76,11 +76,6 @@ fn options(
         return Ok(AttentionOptions { mask, is_causal, scale: scale.map(Float::get), enable_gqa });
     }
     let is_known = (0.0..=1.0).contains(&dropout);
-    Err(Error::Value {
-        op: "scaled_dot_product_attention",
-        argument: "dropout_p",
-        expected: if is_known { "be 0, because attention has no dropout here" } else { "be from 0 to 1" }
-            .into(),
-        given: dropout.to_string(),
-    })
+    let expected = if is_known { "be 0, because attention has no dropout here" } else { "be from 0 to 1" };
+    Err(Error::value("scaled_dot_product_attention", "dropout_p", expected, dropout))
 }

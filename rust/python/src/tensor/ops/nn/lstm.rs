@@ -1,5 +1,7 @@
 //! Recurrent layers.
 
+use std::fmt::Display;
+
 use interlock_tensor::{Error, LstmArgs, LstmLayer, Result, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -129,22 +131,22 @@ fn lstm(
 }
 
 /// Returns an error for an argument and its value.
-fn refused(argument: &'static str, expected: impl Into<String>, given: &impl ToString) -> Error {
-    Error::Value { op: "lstm", argument, expected: expected.into(), given: given.to_string() }
+fn refused(argument: &'static str, expected: impl Display, given: impl Display) -> Error {
+    Error::value("lstm", argument, expected, given)
 }
 
 /// Returns an error if dropout has an effect, or for layers in two directions.
 fn check_options(dropout: f64, train: bool, bidirectional: bool) -> Result<()> {
     if !(0.0..=1.0).contains(&dropout) {
-        return Err(refused("dropout", "be from 0 to 1", &dropout));
+        return Err(refused("dropout", "be from 0 to 1", dropout));
     }
     if dropout != 0.0 && train {
         let expected = "be 0 if train is True, because layers have no dropout here";
-        return Err(refused("dropout", expected, &dropout));
+        return Err(refused("dropout", expected, dropout));
     }
     if bidirectional {
         let expected = "be False; flip the input and the output of a second lstm to run it backwards";
-        return Err(refused("bidirectional", expected, &"True"));
+        return Err(refused("bidirectional", expected, "True"));
     }
     Ok(())
 }
@@ -152,12 +154,12 @@ fn check_options(dropout: f64, train: bool, bidirectional: bool) -> Result<()> {
 /// Returns the layers of these tensors.
 fn layers(Weights(params): &Weights, has_biases: bool, count: i64) -> Result<Vec<LstmLayer<'_>>> {
     if count < 1 {
-        return Err(refused("num_layers", "be at least 1", &count));
+        return Err(refused("num_layers", "be at least 1", count));
     }
     let each = if has_biases { 4 } else { 2 };
     if usize::try_from(count).ok().and_then(|count| count.checked_mul(each)) != Some(params.len()) {
         let expected = format!("hold {each} Tensors for each of {count} layers");
-        return Err(refused("params", expected, &params.len()));
+        return Err(refused("params", expected, params.len()));
     }
     Ok(params.chunks_exact(each).filter_map(layer_of).collect())
 }

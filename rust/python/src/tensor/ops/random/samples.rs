@@ -14,7 +14,7 @@ fn check_drawn(
     (shape, dtype): (&[usize], DType),
 ) -> Result<()> {
     if out.device() != input.device() {
-        return Err(Error::Devices { op, left: input.device(), right: out.device() });
+        return Err(Error::devices(op, input.device(), out.device()));
     }
     check_out(op, out, dtype)?;
     out.reserve_for_result(op, shape)

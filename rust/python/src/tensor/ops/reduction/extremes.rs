@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use interlock_tensor::{Error, Result, Tensor as CoreTensor, elementwise};
+use interlock_tensor::{Error, ErrorKind, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
 use crate::tensor::operation::{
@@ -148,7 +148,7 @@ fn aminmax(
 /// Returns an error if `keepdim` is set, which needs a dimension.
 fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
     if keepdim {
-        return Err(Error::Arguments { op, problem: "keepdim needs a dim; amax() and amin() take both" });
+        return Err(Error::new(ErrorKind::Type, op, "keepdim needs a dim; amax() and amin() take both"));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The median.
 
-use interlock_tensor::{Error, Result, Tensor as CoreTensor};
+use interlock_tensor::{Error, ErrorKind, Result, Tensor as CoreTensor};
 
 use super::extremes::Extremes;
 use crate::tensor::operation::tensor_op;
@@ -43,7 +43,7 @@ use crate::tensor::operation::tensor_op;
 fn median(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<Extremes> {
     match dim {
         Some(dim) => input.median_along(dim, keepdim).map(Extremes::along),
-        None if keepdim => Err(Error::Arguments { op: "median", problem: "keepdim needs a dim" }),
+        None if keepdim => Err(Error::new(ErrorKind::Type, "median", "keepdim needs a dim")),
         None => input.median().map(Extremes::Tensor),
     }
 }

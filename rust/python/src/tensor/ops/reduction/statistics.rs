@@ -1,6 +1,6 @@
 //! Variances and standard deviations.
 
-use interlock_tensor::{Error, Result, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{Error, ErrorKind, Result, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
 use crate::switches::try_bool;
@@ -116,7 +116,7 @@ fn spread<'a>(
     };
     match (unbiased, correction) {
         (Some(_), Some(_)) => {
-            Err(Error::Arguments { op, problem: "unbiased and correction must not both be given" })
+            Err(Error::new(ErrorKind::Type, op, "unbiased and correction must not both be given"))
         }
         (None, Some(correction)) => Ok((dims, correction)),
         (unbiased, None) => Ok((dims, Scalar::Int(unbiased.unwrap_or(true).into()))),

@@ -81,7 +81,7 @@ fn repeat_interleave(
     }
     let expected = format!("be the size of the result, {}", size.unwrap_or(0));
     let (op, argument) = ("repeat_interleave", "output_size");
-    Err(Error::Value { op, argument, expected, given: given.to_string() })
+    Err(Error::value(op, argument, expected, given))
 }
 
 /// Returns the measure of the duration of `repeat_interleave`.

@@ -1,6 +1,6 @@
 //! Views and copies with other sizes.
 
-use interlock_tensor::{DType, Error, MAX_DIMENSIONS, Result, Tensor as CoreTensor};
+use interlock_tensor::{DType, Error, ErrorKind, MAX_DIMENSIONS, Result, Tensor as CoreTensor};
 
 use crate::tensor::operation::{Ints, SizesOrDType, tensor_op};
 
@@ -42,8 +42,8 @@ fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType
         (SizesOrDType::Sizes(sizes), Some(dtype)) if sizes.is_empty() => input.view_dtype(dtype),
         (SizesOrDType::DType(dtype), None) => input.view_dtype(*dtype),
         (_, Some(dtype)) => {
-            let (argument, expected) = ("dtype", "passed alone, without sizes");
-            Err(Error::Type { op: "view", argument, expected, given: dtype.name() })
+            let message = format!("must be passed alone, without sizes, got {dtype}");
+            Err(Error::argument(ErrorKind::Type, "view", "dtype", message))
         }
     }
 }
@@ -190,20 +190,10 @@ fn as_strided(
 /// Converts numbers for each dimension, an argument of `as_strided`.
 fn not_negative(argument: &'static str, numbers: &[i64]) -> Result<Vec<usize>> {
     if numbers.len() > MAX_DIMENSIONS {
-        return Err(Error::TooManyDimensions {
-            op: "as_strided",
-            given: numbers.len(),
-            limit: MAX_DIMENSIONS,
-        });
+        return Err(Error::too_many_dimensions("as_strided", numbers.len(), MAX_DIMENSIONS));
     }
     let number = |&number: &i64| {
-        let expected = "not be negative".to_owned();
-        usize::try_from(number).map_err(|_| Error::Value {
-            op: "as_strided",
-            argument,
-            expected,
-            given: number.to_string(),
-        })
+        usize::try_from(number).map_err(|_| Error::value("as_strided", argument, "not be negative", number))
     };
     numbers.iter().map(number).collect()
 }

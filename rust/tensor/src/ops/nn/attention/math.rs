@@ -8,7 +8,7 @@ use super::kernels::{AttentionArgs, AttentionCall, AttentionOut};
 use super::{OP, heads};
 use crate::dtype::dispatch_float;
 use crate::layout::signed_sizes;
-use crate::ops::indexing::masked::zero_where;
+use crate::ops::elementwise::selection::zero_where;
 use crate::{DType, Element, Error, Result, Tensor, TensorOptions, iterate};
 
 pub(crate) fn run_math(
@@ -37,7 +37,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     let query = query.mul(root.copysign(args.scale))?;
     let mut scores = query.matmul_in(OP, &key.transpose(-2, -1)?.mul(root)?, false)?;
     if args.is_causal {
-        let [.., rows, columns] = scores.shape() else { return Err(Error::NoDimensions { op: OP }) };
+        let [.., rows, columns] = scores.shape() else { return Err(Error::no_dimensions(OP)) };
         scores = scores.add(&causal_mask(*rows, *columns, scores.options())?)?;
     }
     if let Some(mask) = args.mask {

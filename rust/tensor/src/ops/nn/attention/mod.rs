@@ -94,8 +94,7 @@ fn checked<'a>(
     }
     for (argument, tensor) in [("query", query), ("key", key), ("value", value)] {
         if !tensor.dtype().is_floating_point() {
-            let (expected, hint) = ("floating point".to_owned(), "; float() converts it");
-            return Err(Error::DType { op: OP, argument, expected, given: tensor.dtype(), hint });
+            return Err(Error::not_floating_point(OP, argument, tensor.dtype()));
         }
         check_same_dtype(OP, query, tensor)?;
         check_device(OP, query, tensor)?;
@@ -142,7 +141,7 @@ fn split_shape(argument: &'static str, tensor: &Tensor) -> Result<(Vec<usize>, [
 }
 
 fn err_shapes(problem: String, left: &Tensor, right: &Tensor) -> Error {
-    Error::Shapes { op: OP, problem, left: left.shape().to_vec(), right: right.shape().to_vec() }
+    Error::shapes(OP, problem, left.shape(), right.shape())
 }
 
 /// Returns the size of the dimension of heads of a tensor, the last but two.
@@ -175,7 +174,7 @@ fn check_mask(mask: &Tensor, query: &Tensor, scores: &[usize]) -> Result<()> {
             DType::Float32 => "bool or float32".to_owned(),
             own => format!("bool, float32 or {own}"),
         };
-        return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
+        return Err(Error::dtype(OP, argument, expected, given));
     }
     check_device(OP, query, mask)?;
     check_broadcastable_to(scores, OP, argument, mask.shape())

@@ -9,7 +9,7 @@ use crate::iterate::{Plan, PlanOperand};
 use crate::layout::Layout;
 use crate::products::{AttentionHeads, AttentionResults, Matrix};
 use crate::recording::{NodeBuilder, is_recording};
-use crate::{DType, Error, Result, Tensor, iterate, products};
+use crate::{DType, Error, ErrorKind, Result, Tensor, iterate, products};
 
 type KernelResult = Result<AttentionOut, KernelError<Error>>;
 
@@ -154,10 +154,9 @@ pub(crate) fn with_history(out: AttentionOut, args: &AttentionArgs<'_>) -> Resul
     let (scale, is_causal, enable_gqa) = (args.scale, args.is_causal, args.enable_gqa);
     builder.set_history(&output, move |ctx, gradient| {
         if is_recording() {
-            return Err(Error::OneBackward {
-                node,
-                hint: "select the math kernel with flags::CUDA_SDP_PRIORITY",
-            });
+            let message = "the backward pass cannot be recorded (BackwardArgs::create_graph); \
+                           select the math kernel with flags::CUDA_SDP_PRIORITY";
+            return Err(Error::of(node, ErrorKind::State, message));
         }
         let (query, key) = (ctx.saved(query)?, ctx.saved(key)?);
         let only_value = !ctx.needs(0) && !ctx.needs(1);

@@ -255,7 +255,7 @@ fn attend(
         (query.attention_in(&key, &value, &options, Some(NAME))?, None)
     };
     let joined = heads.transpose(1, 2)?;
-    let [batch, length, count, size] = *joined.shape() else { return Err(Error::NoDimensions { op: NAME }) };
+    let [batch, length, count, size] = *joined.shape() else { return Err(Error::no_dimensions(NAME)) };
     let joined = joined.reshaped(&[batch, length, count * size])?;
     let out = joined.linear_in(NAME, args.out_proj_weight, args.out_proj_bias)?;
     let averaged = |weights: Tensor| match args.average_attn_weights {
@@ -365,8 +365,7 @@ impl MultiHeadArgs<'_> {
             if let Some(mask) = mask
                 && mask.dtype() == DType::Int64
             {
-                let (expected, given) = ("bool or floating point".to_owned(), mask.dtype());
-                return Err(Error::DType { op: OP, argument, expected, given, hint: "" });
+                return Err(Error::dtype(OP, argument, "bool or floating point", mask.dtype()));
             }
         }
         match (self.is_causal, self.attn_mask) {

@@ -204,7 +204,7 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
 struct Products<T>(PhantomData<fn() -> T>);
 
 /// Returns the loop that multiplies elements.
-pub(crate) fn products<T: Real>() -> impl ReduceLoop {
+pub(crate) fn product<T: Real>() -> impl ReduceLoop {
     Products(PhantomData::<fn() -> T>)
 }
 

@@ -157,7 +157,7 @@ fn value_to_tensor(
     let dtype = target.dtype();
     let is_rounded = dtype.is_half() && !number.fits(dtype) && rounds_to_infinity(target, index)?;
     if !is_rounded && !number.fits(dtype) {
-        return Err(exception(py, &Error::OutOfBounds { op, argument: "value", value: number, dtype }));
+        return Err(exception(py, &Error::out_of_bounds(op, "value", number, dtype)));
     }
     sync(py);
     let filled = if is_rounded {
