@@ -126,11 +126,13 @@ pub(crate) fn check_fills(
 
 impl Error {
     /// Creates the error of an operation, whose name precedes the message.
+    #[cold]
     pub fn new(kind: ErrorKind, op: &'static str, message: impl Into<String>) -> Self {
         Error::Refused { kind, op: Some(op), argument: None, message: message.into() }
     }
 
     /// Creates the error of an argument, whose name precedes the requirement.
+    #[cold]
     pub fn argument(
         kind: ErrorKind,
         op: &'static str,
@@ -141,6 +143,7 @@ impl Error {
     }
 
     /// Creates the error of another subject than the called operation, such as a node of a graph or a hook.
+    #[cold]
     pub(crate) fn of(subject: &str, kind: ErrorKind, message: impl fmt::Display) -> Self {
         Error::Refused { kind, op: None, argument: None, message: format!("{subject}: {message}") }
     }
@@ -151,6 +154,7 @@ impl Error {
     }
 
     /// Creates the error of a tensor whose shape an operation does not accept.
+    #[cold]
     pub(crate) fn shape(
         op: &'static str,
         argument: &'static str,
@@ -162,6 +166,7 @@ impl Error {
     }
 
     /// Creates the error of the sizes of a new shape that an operation does not accept.
+    #[cold]
     pub(crate) fn sizes(
         op: &'static str,
         argument: &'static str,
@@ -178,6 +183,7 @@ impl Error {
     }
 
     /// Creates the error of two shapes that an operation cannot combine because of `problem`.
+    #[cold]
     pub(crate) fn shapes(
         op: &'static str,
         problem: impl fmt::Display,
@@ -200,6 +206,7 @@ impl Error {
     }
 
     /// Creates the error of a value that an operation does not accept.
+    #[cold]
     pub fn value(
         op: &'static str,
         argument: &'static str,
@@ -220,6 +227,7 @@ impl Error {
     }
 
     /// Creates the error of an element type that an operation does not accept.
+    #[cold]
     pub fn dtype(
         op: &'static str,
         argument: &'static str,
