@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock._quote import shown
 from interlock._scope_decorator import check_plain
 from interlock.state import capture

@@ -36,6 +36,6 @@ class _Backends(_native.BackendsModule):
 
 
 def add_flags_of_all(name: str, module: ModuleType) -> None:
-    """Add all flags to `interlock.backends`, if it is the module that is being imported."""
-    if name == "backends":
+    """Add all flags to `interlock.backends`, if it is the imported module and does not have them yet."""
+    if name == "backends" and not isinstance(module, _native.BackendsModule):
         module.__class__ = _Backends

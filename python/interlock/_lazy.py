@@ -1,8 +1,9 @@
-"""Names of public modules: imports at their first use, which forks do not interrupt, and homes of types."""
+"""Names of public modules: imports at their first use, which forks do not interrupt, and `dir`."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from _thread import get_ident
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _TIMEOUT: Final = 1.0
 """The longest time in seconds that a fork waits: an import may itself wait for the thread that forks."""
 
-_importing: list[int] = []
-"""The threads that import a module, each as often as its imports are nested."""
+_importing: list[tuple[int, str]] = []
+"""The threads and the modules that they import, which code that interrupts an import may repeat."""
 
 
 def import_lazily(
@@ -45,24 +46,33 @@ def import_lazily(
     def __getattr__(name: str) -> Any:
         if name not in names:
             raise attribute_error(module["__name__"], name)
-        from importlib import import_module
-
-        _importing.append(get_ident())
-        try:
-            value: Any = import_module(f"{module['__name__']}.{names[name]}")
-        finally:
-            _importing.remove(get_ident())
-        if name == names[name]:
-            if prepare is not None and _is_interrupted(value):
-                prepare(name, value)
+        path = f"{module['__name__']}.{names[name]}"
+        own = (get_ident(), path)
+        value: Any
+        if own in _importing and path in sys.modules:
+            # This code interrupts the import. `import_module` would fail where it interrupts `import_module`.
+            value = sys.modules[path]
         else:
-            if _is_interrupted(value) and name not in vars(value):
+            from importlib import import_module
+
+            _importing.append(own)
+            try:
+                value = import_module(path)
+            finally:
+                _importing.remove(own)
+        is_interrupted = _is_interrupted(value)
+        if name != names[name]:
+            if is_interrupted and name not in vars(value):
                 raise AttributeError(
                     f"{module['__name__']}.{name} is used by code that interrupts its import, such as a "
                     "signal handler; use the name once before"
                 )
             value = getattr(value, name)
-        module[name] = value
+        elif is_interrupted and prepare is not None:
+            prepare(name, value)
+        # The import may still fail, and begin anew at the next use.
+        if not is_interrupted:
+            module[name] = value
         return value
 
     module["__getattr__"] = __getattr__
@@ -79,36 +89,16 @@ def _is_interrupted(module: ModuleType) -> bool:
     return getattr(module.__spec__, "_initializing", False)
 
 
-def set_home(module: str, *types: type) -> None:
-    """Give types the name of the public module that exports them.
-
-    `typing.get_type_hints` evaluates the annotations of a type in the module that it names. That module lacks
-    the names which the annotations use, so they are evaluated before.
-
-    Args:
-        module: The name of the public module.
-        types: The types, which another module defines.
-
-    """
-    from typing import get_type_hints
-
-    for each in types:
-        each.__annotations__ = hints = get_type_hints(each, include_extras=True)
-        for field in getattr(each, "__dataclass_fields__", {}).values():
-            field.type = hints[field.name]
-        each.__module__ = module
-
-
 def _wait_for_other_threads() -> None:
     """Wait until no other thread imports: a forked child would wait for such an import forever."""
     own, end = get_ident(), time.monotonic() + _TIMEOUT
-    while any(thread != own for thread in _importing) and time.monotonic() < end:
+    while any(thread != own for thread, _ in _importing) and time.monotonic() < end:
         time.sleep(0.001)
 
 
 def _forget_other_threads() -> None:
     own = get_ident()
-    _importing[:] = [thread for thread in _importing if thread == own]
+    _importing[:] = [each for each in _importing if each[0] == own]
 
 
 os.register_at_fork(before=_wait_for_other_threads, after_in_child=_forget_other_threads)

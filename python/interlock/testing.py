@@ -24,7 +24,8 @@ __all__ = [
 ]
 
 from interlock._faults import Fault, Scenario
-from interlock._lazy import list_exports, set_home
+from interlock._homes import set_home
+from interlock._lazy import list_exports
 from interlock._pytest.host_devices import HostDevices
 from interlock._pytest.scoped_settings import ScopedSettings
 from interlock._races import Race, RaceAccess, Races, detect_races

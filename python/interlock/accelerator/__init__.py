@@ -39,7 +39,8 @@ from interlock._core.accelerator import (
     use_mem_pool,
 )
 from interlock._features import HAS_TENSORS, remove_missing
-from interlock._lazy import list_exports, set_home
+from interlock._homes import set_home
+from interlock._lazy import list_exports
 from interlock.accelerator import memory
 from interlock.accelerator._declared_uses import declare_uses
 from interlock.accelerator._device import (

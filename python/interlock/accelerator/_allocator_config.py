@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 from interlock._core import accelerator as _native
-from interlock._lazy import set_home
+from interlock._homes import set_home
 
 
 @dataclass(frozen=True, kw_only=True)

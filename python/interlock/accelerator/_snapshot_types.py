@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from interlock._lazy import set_home
+from interlock._homes import set_home
 
 
 class Frame(TypedDict):

@@ -26,7 +26,7 @@ from interlock._core.tensor import (
     set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch,
 )
-from interlock._lazy import set_home as _set_home
+from interlock._homes import set_home as _set_home
 from interlock._scope_decorator import decorate
 from interlock.autograd._gradient_edge import GradientEdge
 from interlock.errors import ArgumentError

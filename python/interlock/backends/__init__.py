@@ -23,7 +23,8 @@ from interlock._core.backends import (
     on_change,
 )
 from interlock._flag_modules import add_flags as _add_flags
-from interlock._lazy import import_lazily as _import_lazily, set_home as _set_home
+from interlock._homes import set_home as _set_home
+from interlock._lazy import import_lazily as _import_lazily
 from interlock._quote import shown, warn_program as _warn_program
 from interlock.backends._module import (
     UNCHANGED,

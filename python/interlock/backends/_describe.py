@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock.backends._introspection import Level
 from interlock.backends._register import Flag
 from interlock.backends._type_variables import Value_co

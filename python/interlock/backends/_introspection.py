@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Generic, NamedTuple, overload
 
 from interlock._core import backends as _native
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock._quote import shown
 from interlock._quoting_enum import QuotingEnum
 from interlock.backends._register import Flag, warn_of_variables

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import interlock
 from interlock import backends
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock._quote import printable, quoted, shown
 from interlock.errors import ArgumentError, UnknownFlagError
 from interlock.settings import _holds, _registry

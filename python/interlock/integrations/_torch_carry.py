@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from interlock import autograd, backends, settings
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
 from interlock.integrations._of_thread import OfThread

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock._scope_decorator import decorate
 from interlock.errors import UnsupportedError
 

@@ -12,7 +12,7 @@ from multiprocessing import TimeoutError as PoolTimeoutError
 from typing import Any, NamedTuple
 
 import interlock
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock._quote import printable, shown
 from interlock.errors import ArgumentError, StateDriftError
 from interlock.integrations._by_value import observer

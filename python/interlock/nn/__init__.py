@@ -6,7 +6,8 @@ There are no modules here except for `MultiheadAttention`, because a flag select
 """
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
-from interlock._lazy import list_exports, set_home
+from interlock._homes import set_home
+from interlock._lazy import list_exports
 from interlock.nn import attention, functional, parameter, quantized
 from interlock.nn._multihead_attention import MultiheadAttention
 from interlock.nn.parameter import Parameter

@@ -6,7 +6,8 @@ process stays one: its value is the same for all threads, and a scope can only h
 
 from __future__ import annotations
 
-from interlock._lazy import list_exports, set_home
+from interlock._homes import set_home
+from interlock._lazy import list_exports
 from interlock.settings._explain import Explanation, explain, names, writes
 from interlock.settings._libraries import Enabled, disable, enable, register
 from interlock.settings._override import override, pin

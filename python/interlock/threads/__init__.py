@@ -6,7 +6,8 @@ process. `budget` computes how many this process may use, and `limits` sets the 
 
 from __future__ import annotations
 
-from interlock._lazy import list_exports, set_home
+from interlock._homes import set_home
+from interlock._lazy import list_exports
 from interlock.threads._budget import Budget, Reason, budget
 from interlock.threads._limits import Refusal, limits, set_limits
 from interlock.threads._oversubscription import Load, Oversubscription, oversubscription

@@ -111,6 +111,26 @@ def reads_that_interrupt_the_import_of_all():
     return lines
 
 
+def import_that_a_handler_ends():
+    """Read a flag in the import of `backends`, end the import, and use `backends` again."""
+    import sys
+
+    import interlock
+
+    def read_and_end(frame, event, argument):
+        if frame.f_globals.get("__name__") == "interlock.backends._register":
+            assert interlock.backends.cudnn.enabled
+            raise KeyboardInterrupt
+
+    sys.settrace(read_and_end)
+    try:
+        interlock.backends
+    except KeyboardInterrupt:
+        sys.settrace(None)
+    assert "interlock.backends" not in sys.modules
+    return [interlock.backends.explain("cudnn.enabled").level, type(interlock.backends).__name__]
+
+
 def use_that_interrupts_the_import(module):
     """Use a function at the first line of the import of a module, and return the message."""
     import sys

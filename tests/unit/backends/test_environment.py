@@ -124,6 +124,10 @@ def test_all_flags_can_be_read_while_backends_is_imported() -> None:
     assert eval_program("backends.imports.reads_that_interrupt_the_import_of_all") > 100
 
 
+def test_import_that_a_handler_ends_is_repeated() -> None:
+    assert eval_program("backends.imports.import_that_a_handler_ends") == ["default", "GenericModule"]
+
+
 @pytest.mark.parametrize("module", ["interlock.backends", "interlock.backends._introspection"])
 def test_function_that_interrupts_its_import_raises_with_the_reason(module: str) -> None:
     assert eval_program("backends.imports.use_that_interrupts_the_import", module) == [

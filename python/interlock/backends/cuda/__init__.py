@@ -10,7 +10,7 @@ import sys
 from typing import Literal
 
 from interlock._core import backends as _native
-from interlock._lazy import set_home
+from interlock._homes import set_home
 from interlock.backends.cuda._attention import (
     SDPAParams,
     SDPBackend,
