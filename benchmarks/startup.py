@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 ROUNDS = 15
-# What a program pays that uses all namespaces, which interlock imports at their first use.
+# With the namespaces that interlock imports at their first use, without the larger ones.
 NAMESPACES = "import interlock; " + "; ".join(
     f"interlock.{name}" for name in ("accelerator", "autograd", "backends", "dispatch", "state", "utils")
 )

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def add_flags(name: str, module: ModuleType) -> None:
-    """Add its flags to a module of `interlock.backends`; its own last lines would do so."""
+def add_flags(name: str, module: ModuleType) -> bool:
+    """Add its flags to a module of `interlock.backends`, and return True; its own last lines would do so."""
     for owner, flags_of in _native.CLASSES.items():
         parent, _, attribute = owner.rpartition(".")
         if parent == name:
             vars(module).setdefault(attribute, flags_of())
     module.__class__ = _native.CLASSES[name]
+    return True
 
 
 class _Backends(_native.BackendsModule):
@@ -35,7 +36,11 @@ class _Backends(_native.BackendsModule):
         return module
 
 
-def add_flags_of_all(name: str, module: ModuleType) -> None:
-    """Add all flags to `interlock.backends`, if it is the imported module and does not have them yet."""
-    if name == "backends" and not isinstance(module, _native.BackendsModule):
+def add_flags_of_all(name: str, module: ModuleType) -> bool:
+    """Add all flags to `interlock.backends`, and return whether it is the module."""
+    if name != "backends":
+        return False
+    # Its own last line may have set the class already.
+    if not isinstance(module, _native.BackendsModule):
         module.__class__ = _Backends
+    return True

@@ -19,13 +19,13 @@ _TIMEOUT: Final = 1.0
 """The longest time in seconds that a fork waits: an import may itself wait for the thread that forks."""
 
 _importing: list[tuple[int, str]] = []
-"""The threads and the modules that they import, which code that interrupts an import may repeat."""
+"""The threads that import a module at its first use, each with the module."""
 
 
 def import_lazily(
     module: dict[str, Any],
     names: Mapping[str, str],
-    prepare: Callable[[str, ModuleType], None] | None = None,
+    prepare: Callable[[str, ModuleType], bool] = lambda name, module: False,
 ) -> None:
     """Import names of a module at their first use, because `import interlock` should be fast.
 
@@ -39,7 +39,7 @@ def import_lazily(
         module: The namespace of the module.
         names: For each name, the submodule that defines it. A submodule itself has its own name.
         prepare: Called with the name of a submodule and the submodule, if code that interrupts its import
-            uses it, such as a signal handler.
+            uses it, such as a signal handler. Returns whether the code can use it.
 
     """
 
@@ -60,20 +60,19 @@ def import_lazily(
                 value = import_module(path)
             finally:
                 _importing.remove(own)
-        is_interrupted = _is_interrupted(value)
-        if name != names[name]:
-            if is_interrupted and name not in vars(value):
-                raise AttributeError(
-                    f"{module['__name__']}.{name} is used by code that interrupts its import, such as a "
-                    "signal handler; use the name once before"
-                )
-            value = getattr(value, name)
-        elif is_interrupted and prepare is not None:
-            prepare(name, value)
-        # The import may still fail, and begin anew at the next use.
-        if not is_interrupted:
-            module[name] = value
-        return value
+        is_module = name == names[name]
+        if not _is_interrupted(value):
+            module[name] = value = value if is_module else getattr(value, name)
+            return value
+        # Not stored: the import may still fail, and the next use repeats it.
+        if is_module and prepare(name, value):
+            return value
+        if not is_module and name in vars(value):
+            return getattr(value, name)
+        raise AttributeError(
+            f"{module['__name__']}.{name} is used by code that interrupts its import, such as a signal "
+            "handler; use the name once before"
+        )
 
     module["__getattr__"] = __getattr__
     list_exports(module)
@@ -85,15 +84,24 @@ def list_exports(module: dict[str, Any]) -> None:
 
 
 def _is_interrupted(module: ModuleType) -> bool:
-    """Return whether this thread imports the module: another thread would have waited for the import."""
+    """Return whether a thread imports the module; after `import_module` returned it, this thread."""
     return getattr(module.__spec__, "_initializing", False)
 
 
 def _wait_for_other_threads() -> None:
     """Wait until no other thread imports: a forked child would wait for such an import forever."""
     own, end = get_ident(), time.monotonic() + _TIMEOUT
-    while any(thread != own for thread, _ in _importing) and time.monotonic() < end:
+    while _others_import(own) and time.monotonic() < end:
         time.sleep(0.001)
+
+
+def _others_import(own: int) -> bool:
+    """Return whether a thread other than this one imports a module of interlock."""
+    if _importing:
+        return any(thread != own for thread, _ in _importing)
+    # Modules that statements import.
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("interlock.")]
+    return any(_is_interrupted(module) for module in modules)
 
 
 def _forget_other_threads() -> None:

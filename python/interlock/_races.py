@@ -156,10 +156,16 @@ class detect_races:
 
 _VARIABLE = "INTERLOCK_DETECT_RACES"
 _ALLOWED = ("", "0", "1", "poison")
+_is_started = False
 
 
 def start_from_environment() -> None:
     """Detect races until the process exits, if the environment variable asks for it, and print them then."""
+    global _is_started
+    # `importlib.reload(interlock)` calls this again.
+    if _is_started:
+        return
+    _is_started = True
     value = os.environ.get(_VARIABLE, "")
     if value not in _ALLOWED:
         message = f"{_VARIABLE} is ignored: it must be 0, 1 or poison, got {shown(value)}"

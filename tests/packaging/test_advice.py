@@ -24,7 +24,7 @@ SHOWN = (
 
 
 def literals() -> set[str]:
-    """Return the texts of the crates, without those of comments and unit tests, on one line each."""
+    """Return the texts of the crates, each on one line, without comments and unit tests."""
     texts: set[str] = set()
     for crate in CRATES:
         for path in (ROOT / "rust" / crate / "src").rglob("*.rs"):

@@ -66,7 +66,7 @@ def test_row_of_times_has_the_targets_of_the_benchmarks(monkeypatch: pytest.Monk
     rows = targets(monkeypatch)
     assert rows["backends.cudnn.enabled, from Python"].pytorch.least == int(read)
     assert rows["with no_grad(): pass"].pytorch.least == int(mode)
-    assert rows["first use of all namespaces"].pytorch.least == int(load)
+    assert rows["import with six namespaces"].pytorch.least == int(load)
     (more,) = re.findall(r"at most ([\d.]+) ns more than a load", README)
     assert rows["flag read, Rust, no scope alive"].more == float(more)
 

@@ -11,7 +11,7 @@ from interlock.backends._register import Flag
 from interlock.backends._type_variables import Value_co
 from interlock.errors import FlagTypeError
 
-_READ_ON_IMPORT = "when interlock.backends is imported"
+_READ_ON_IMPORT = "when interlock is imported"
 _READ_ON_REGISTRATION = "when the flag is registered"
 
 
@@ -61,7 +61,7 @@ def describe(name: str) -> Description: ...
 def describe(name: str | Flag[Any] | None = None) -> Description | list[Description]:
     """Describe a flag, or all flags: type, accepted values, default, value, variables and documentation.
 
-    The variables of interlock's flags are read once, when `interlock.backends` is imported, and those of a
+    The variables of interlock's flags are read once, when `interlock` is imported, and those of a
     registered flag once, when it is registered. Later changes of the environment have no effect.
 
     Args:

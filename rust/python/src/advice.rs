@@ -1,6 +1,6 @@
-//! The advice of errors: the crates below name Rust's interface, and exceptions name Python's.
+//! The advice of errors: the crates of the workspace name Rust's interface, and exceptions name Python's.
 
-/// Phrases of the messages of the crates below, and those of Python. `tests/packaging/test_advice.py` finds each of them in
+/// Phrases of the messages of these crates, each with Python's. `tests/packaging/test_advice.py` finds each of them in
 /// the crates.
 const ADVICE: [(&str, &str); 31] = [
     ("accelerator::use_named", "accelerator.use"),
@@ -42,7 +42,7 @@ const ADVICE: [(&str, &str); 31] = [
     ("QrMode::Reduced", "mode='reduced'"),
 ];
 
-/// Returns a message of the crates below with Python's advice.
+/// Returns a message of these crates with Python's advice. It replaces phrases also in values of the caller in the message.
 pub(crate) fn in_python(mut message: String) -> String {
     if message.contains("::") {
         for (rust, python) in ADVICE {

@@ -43,7 +43,7 @@ pub(crate) struct StoredFunctions {
 static STORED: OnceBox<StoredFunctions> = OnceBox::new();
 
 /// Registers [`on_finalize`] with `atexit`.
-#[expect(clippy::disallowed_methods, reason = "no Rust frame of the module waits meanwhile")]
+#[expect(clippy::disallowed_methods, reason = "the first attachment, with its guard")]
 pub(crate) fn register_atexit(
     py: Python<'_>,
     module: &Bound<'_, PyModule>,
@@ -54,7 +54,11 @@ pub(crate) fn register_atexit(
     IS_FINALIZING_THREAD.set(false);
     // The first attachment by PyO3 asserts that there is an interpreter. While one ends, that is untrue, and raising an error,
     // which attaches, would panic.
-    py.detach(|| Python::attach(|_| ()));
+    let _guard = py.detach(|| {
+        let guard = ReattachGuard::new();
+        Python::attach(|_| ());
+        guard
+    });
     (STORED.get_or_init(|| Box::new(stored)).open)(py);
     let handler = wrap_pyfunction!(on_finalize, module)?;
     py.import("atexit")?.call_method1("register", (handler,))?;

@@ -42,7 +42,7 @@ def fork_during_scopes_and_writes_leaves_a_working_child():
     print(set(codes), interlock.is_grad_enabled(), backends.cudnn.benchmark)
 
 
-def fork_during_the_first_use_of_a_module_leaves_a_working_child():
+def fork_during_the_first_use_of_a_module_leaves_a_working_child(statement, slow):
     begun = threading.Event()
 
     class Slow:
@@ -50,20 +50,21 @@ def fork_during_the_first_use_of_a_module_leaves_a_working_child():
 
         @staticmethod
         def find_spec(name: str, path: object, target: object = None) -> None:
-            if name == "interlock.backends.cudnn":
+            if name == slow:
                 begun.set()
                 time.sleep(0.3)
 
     sys.meta_path.insert(0, Slow)
-    thread = threading.Thread(target=lambda: backends.cudnn)
+    thread = threading.Thread(target=exec, args=(statement, globals()))
     thread.start()
     begun.wait()
     pid = os.fork()
     if pid == 0:
         signal.alarm(20)
-        os._exit(0 if backends.cudnn.enabled else 1)
+        exec(statement, globals())
+        os._exit(0)
     thread.join()
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), backends.cudnn.enabled)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 def fork_in_a_task_keeps_its_state_and_the_other_tasks():

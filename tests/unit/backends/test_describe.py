@@ -86,7 +86,7 @@ def test_every_flag_is_described_as_explain_does() -> None:
         assert (described.variables_read is None) == (not described.variables)
     own = backends.describe("backends.cudnn.enabled")
     assert (own.type, own.is_registered, own.validator) == ("bool", False, None)
-    assert own.variables_read == "when interlock.backends is imported"
+    assert own.variables_read == "when interlock is imported"
 
 
 @pytest.mark.parametrize("function", [backends.describe, collect.flags])

@@ -163,7 +163,7 @@ fn checked(node: &Node, mut gradients: Gradients) -> Result<Gradients> {
         if expected != given && gradient.ndim() > 0 {
             let message =
                 format!("gradient {index} must be on {expected}, got one on {given}; to() moves it");
-            return Err(Error::of(node.name(), ErrorKind::State, message));
+            return Err(Error::of(node.name(), ErrorKind::Device, message));
         }
     }
     Ok(gradients)

@@ -39,7 +39,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// An operation does not accept an argument, or the state of a tensor, a graph or the process.
     Refused {
-        /// The reason, by which callers tell errors apart.
+        /// The reason, which callers match.
         kind: ErrorKind,
         /// The name of the operation, or `None` if the message names another subject, such as a node.
         op: Option<&'static str>,
@@ -83,7 +83,7 @@ pub enum ErrorKind {
     Index,
     /// A matrix that cannot be factored, such as a singular one.
     LinAlg,
-    /// Tensors on different devices.
+    /// Tensors on different devices, or on one that the operation does not support.
     Device,
     /// An operand that another thread resized during the operation.
     Resized,
@@ -357,7 +357,7 @@ impl Error {
     /// Creates the error of an operation that only CPU tensors support.
     pub fn on_device(op: &'static str, device: Device) -> Self {
         let message = format!("the tensor must be on the CPU, got {device}; call cpu() first");
-        Error::new(ErrorKind::State, op, message)
+        Error::new(ErrorKind::Device, op, message)
     }
 
     /// Creates the error of a failed kernel of another library.

@@ -6,7 +6,7 @@ use super::run::{Access, Block, Elements, run_in_blocks};
 use crate::dtype::dispatch_size;
 use crate::loops::{ElementLoop, MAX_OPERANDS, Run, conversion, repeat_each};
 
-/// Fewer rows are not worth the copies.
+/// The least number of rows for which the copies take less time than the calls that they save.
 const LEAST: usize = 4;
 
 /// How rows are joined, and what the blocks hold.
@@ -14,6 +14,8 @@ pub(super) struct JoinedRows {
     continuations: [Continuation; MAX_OPERANDS],
     /// How the loop uses the operands of a run: blocks with copies have no gaps.
     access: Access,
+    /// The number of elements of a row.
+    pub(super) row: usize,
     /// The largest number of rows of a run.
     pub(super) most: usize,
     /// The row that the block of an operand repeats: its address, and how often.
@@ -53,6 +55,7 @@ impl JoinedRows {
         Some(JoinedRows {
             continuations,
             access,
+            row,
             most: block / row,
             held: [(std::ptr::null_mut(), 0); MAX_OPERANDS],
         })
@@ -61,7 +64,7 @@ impl JoinedRows {
     /// Computes rows as one run.
     ///
     /// # Safety
-    /// As for [`Elements::run`], of which these are rows. The blocks are only used by it.
+    /// As for [`Elements::run`], of which these are whole rows. Nothing else writes the blocks between two calls.
     pub(super) unsafe fn run(
         &mut self,
         elements: &Elements,
@@ -70,13 +73,13 @@ impl JoinedRows {
         blocks: &mut [Block; MAX_OPERANDS],
     ) {
         let types = elements.stored.iter().zip(element_loop.dtypes());
-        let places = pointers.iter_mut().zip(blocks.iter_mut()).zip(&mut self.held);
+        let targets = pointers.iter_mut().zip(blocks.iter_mut()).zip(&mut self.held);
         let steps = self.continuations.iter().zip(runs.steps.iter().zip(runs.row_steps));
         for (((&stored, &dtype), ((pointer, block), held)), (continuation, (&step, row_step))) in
-            types.zip(places).zip(steps)
+            types.zip(targets).zip(steps)
         {
             let (block, size, load) = (block.pointer(), dtype.size(), conversion(stored, dtype));
-            // SAFETY: the elements are within the memory, and the block has room for those of all rows.
+            // SAFETY: the elements are within the memory, and the block has room for all rows.
             unsafe {
                 match continuation {
                     Continuation::WithoutGap => continue,

@@ -263,9 +263,9 @@ impl Plan {
         Some(all)
     }
 
-    /// Calls `run` with runs that make up a range of elements, like [`for_each_run`](Plan::for_each_run), but in an order that
-    /// uses the caches well: up to `most` runs at once if that is more than one, or several runs that use the same cache lines;
-    /// and of short runs the elements with the same index are a run.
+    /// Calls `run` with runs that make up a range of elements, like [`for_each_run`](Plan::for_each_run), but with up to `most`
+    /// runs at once. If `most` is 1, they are in an order that uses the caches well: several runs at once if they use the same
+    /// cache lines, and of short runs the elements with the same index are a run.
     pub(super) fn for_each_run_in_blocks(
         &self,
         elements: Range<usize>,
@@ -276,10 +276,10 @@ impl Plan {
         /// memory management unit.
         const CROSSING: usize = 64;
         /// The number of short runs whose elements fit the L1 cache.
-        const SHORT: usize = 512;
+        const ACROSS: usize = 512;
         let is_across = most == 1 && self.has_short_runs();
         let most = match most {
-            1 if is_across => SHORT,
+            1 if is_across => ACROSS,
             1 if self.crosses_lines() => CROSSING,
             _ => most,
         };

@@ -43,7 +43,7 @@ impl Operand {
     }
 }
 
-/// Returns the address of a row of each operand from those of the first rows.
+/// Returns the addresses of a row of each operand, from the addresses of the first rows.
 fn row_of(first: [*mut u8; MOST], operands: [Option<Operand>; MOST], number: usize) -> [*mut u8; MOST] {
     let mut rows = first
         .into_iter()

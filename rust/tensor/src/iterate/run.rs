@@ -88,8 +88,8 @@ impl Elements {
             // SAFETY: guaranteed by the caller; elements that are used directly are aligned, because positions are multiples
             // of their size.
             unsafe {
-                if runs.rows > 1
-                    && let Some(joined) = &mut joined
+                if let Some(joined) = &mut joined
+                    && runs.count == joined.row
                 {
                     return joined.run(self, element_loop, (runs, pointers_to(runs)), &mut blocks);
                 }

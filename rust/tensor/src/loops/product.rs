@@ -199,7 +199,7 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
     }
 }
 
-/// The loop of [`products`].
+/// The loop of [`product`].
 #[derive(Clone)]
 struct Products<T>(PhantomData<fn() -> T>);
 

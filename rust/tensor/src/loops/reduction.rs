@@ -34,10 +34,11 @@ pub(crate) trait ReduceLoop: SharedReduceLoop + Send + Sync + 'static {
     /// The states were begun, and the elements are initialized, aligned and at least as many.
     unsafe fn accumulate(&self, states: (*mut u8, usize), source: (*const u8, usize), count: usize);
 
-    /// Adds elements without gaps to states, `count` to each, which begin the given number of bytes apart.
+    /// Adds `count` elements without gaps to each of `runs` states. The states begin `state_step` bytes apart, and their
+    /// elements `run_step` bytes apart.
     ///
     /// # Safety
-    /// As for [`accumulate`](ReduceLoop::accumulate).
+    /// As for [`accumulate`](ReduceLoop::accumulate) of each run.
     unsafe fn accumulate_runs(
         &self,
         (states, state_step): (*mut u8, usize),

@@ -7,7 +7,7 @@ use crate::error::Tuple;
 use crate::recording::{NodeBuilder, check_inplace, grad_fn, is_recording, rebase_history};
 use crate::{Error, Result, Tensor};
 
-/// Returns the node of a comparison in place: its gradients are zeros, also that of the other tensor.
+/// Returns the node of a comparison in place: the gradients of both tensors are zeros.
 fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
     let [number, tensor] = match op {
         "eq_" => ["EqBackward0", "EqBackward1"],
@@ -23,7 +23,7 @@ fn comparison_node(op: &str, with_tensor: bool) -> Option<&'static str> {
 
 impl Tensor {
     /// Replaces the elements by the result of an operation on them, such as `|x| x.exp()`. `inputs` are the other
-    /// tensors that it uses. The history is that of the operation.
+    /// tensors that it uses. The operation defines the history.
     ///
     /// # Errors
     /// Fails without effect if the result has another shape or a type that cannot be stored here, and like every
