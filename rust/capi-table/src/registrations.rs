@@ -191,3 +191,15 @@ impl Carried for Functions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_level_has_a_number_of_its_own() {
+        let mut numbers = Level::ALL.map(level_of);
+        numbers.sort_unstable();
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+    }
+}
