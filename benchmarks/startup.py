@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 ROUNDS = 15
-# With the namespaces that interlock imports at their first use, without the larger ones.
+# Also imports the namespaces that most programs use, which interlock imports at their first use.
 NAMESPACES = "import interlock; " + "; ".join(
     f"interlock.{name}" for name in ("accelerator", "autograd", "backends", "dispatch", "state", "utils")
 )

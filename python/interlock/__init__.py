@@ -608,7 +608,7 @@ _LAZY |= {name: name for name in _SUBMODULES}
 _import_lazily(globals(), _LAZY, _add_flags_of_all)
 remove_missing(globals(), frozenset(_LAZY))
 
-# What variables of the environment ask for happens during the import.
+# With these variables the modules issue warnings, or report when the process ends.
 if _environment_problems():
     from interlock import backends
 if _TRACED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interlock._core import backends as _native
+from interlock._lazy import interruption
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +26,7 @@ class _Backends(_native.BackendsModule):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _native.CLASSES:
-            raise AttributeError(
-                f"interlock.backends.{name} is used by code that interrupts its import, such as a signal "
-                "handler; use the name once before"
-            )
+            raise interruption("interlock.backends", name)
         from types import ModuleType
 
         module = ModuleType(f"{self.__name__}.{name}")

@@ -62,20 +62,25 @@ def import_lazily(
                 _importing.remove(own)
         is_module = name == names[name]
         if not _is_interrupted(value):
-            module[name] = value = value if is_module else getattr(value, name)
-            return value
+            module[name] = value if is_module else getattr(value, name)
+            return module[name]
         # Not stored: the import may still fail, and the next use repeats it.
         if is_module and prepare(name, value):
             return value
         if not is_module and name in vars(value):
             return getattr(value, name)
-        raise AttributeError(
-            f"{module['__name__']}.{name} is used by code that interrupts its import, such as a signal "
-            "handler; use the name once before"
-        )
+        raise interruption(module["__name__"], name)
 
     module["__getattr__"] = __getattr__
     list_exports(module)
+
+
+def interruption(module: str, name: str) -> AttributeError:
+    """Return the error for a name of a module that code uses which interrupts the import of the name."""
+    return AttributeError(
+        f"{module}.{name} is used by code that interrupts its import, such as a signal handler; "
+        "use the name once before"
+    )
 
 
 def list_exports(module: dict[str, Any]) -> None:

@@ -193,6 +193,7 @@ impl Plan {
 /// How an operand continues from one row to the next, which is along the dimension around the runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Continuation {
+    /// The next row begins where this one ends.
     WithoutGap,
     /// The next row consists of the same elements.
     SameRow,

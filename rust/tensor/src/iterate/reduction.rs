@@ -271,11 +271,7 @@ impl Reduction {
                 // SAFETY: guaranteed by the caller; the block has room for the elements.
                 unsafe {
                     convert((block.pointer(), dtype.size()), (source, step), part);
-                    if state_step == 0 {
-                        reduce_loop.accumulate_runs((states, 0), (block.pointer(), 0), part, 1);
-                    } else {
-                        reduce_loop.accumulate((states, state_step), (block.pointer(), dtype.size()), part);
-                    }
+                    reduce_loop.accumulate((states, state_step), (block.pointer(), dtype.size()), part);
                 }
             }
         });

@@ -198,6 +198,24 @@ fn reduced<T: Element, A: Copy>(
     }
 }
 
+/// Adds elements to one state.
+///
+/// # Safety
+/// As for [`ReduceLoop::accumulate`].
+unsafe fn add_run<T: Element, A: Copy>(
+    state: *mut A,
+    (source, step): (*const u8, usize),
+    count: usize,
+    (start, add, merge): (A, impl Fn(A, T) -> A, impl Fn(A, A) -> A + Copy),
+) {
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let element = |index: usize| load(source.add(index * step), 0);
+        let total = reduced(count, element, start, add, merge);
+        state.write(merge(state.read(), total));
+    }
+}
+
 impl<T, A, U, Add, Merge, OfRun, Finish> ReduceLoop for Fold<A, Add, Merge, OfRun, Finish, (T, U)>
 where
     T: Element,
@@ -234,12 +252,11 @@ where
         let state_at = |index: usize| states.wrapping_add(index * state_step).cast::<A>();
         // SAFETY: guaranteed by the caller; steps that are sizes of elements make no gaps.
         unsafe {
+            if state_step == 0 && step == size_of::<T>() {
+                return self.accumulate_runs((states, 0), (source, 0), count, 1);
+            }
             if state_step == 0 {
-                let element = |index: usize| load(source.add(index * step), 0);
-                let total = reduced(count, element, self.start, self.add, self.merge);
-                let state = state_at(0);
-                state.write((self.merge)(state.read(), total));
-                return;
+                return add_run(state_at(0), (source, step), count, (self.start, self.add, self.merge));
             }
             let add = self.add;
             let is_done = (state_step, step) == (size_of::<A>(), size_of::<T>())
@@ -283,10 +300,16 @@ where
                 }
             },
         );
-        for run in 0..if is_done { 0 } else { runs } {
-            let state = states.wrapping_add(run * state_step);
+        if is_done {
+            return;
+        }
+        for run in 0..runs {
+            let state = states.wrapping_add(run * state_step).cast::<A>();
             // SAFETY: guaranteed by the caller.
-            unsafe { self.accumulate((state, 0), (source.add(run * run_step), size_of::<T>()), count) };
+            unsafe {
+                let elements = (source.add(run * run_step), size_of::<T>());
+                add_run(state, elements, count, (self.start, self.add, self.merge));
+            }
         }
     }
 
