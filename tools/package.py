@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "check"
 WHEELS = WORK / "wheel"
 SOURCES = WORK / "sdist"
+# A published wheel is compressed once and downloaded often.
+PUBLISHED = ("--profile", "published", "--compression-level", "9")
 
 
 def only(folder: Path, pattern: str) -> Path:
@@ -37,7 +39,8 @@ def build(project: Path, folder: Path, profile: str, *, tensors: bool = True) ->
     # With this feature the Rust tests reuse the compiled dependencies of the wheel.
     features = ["--features", "shared-with-tests"] if profile == "dev" else []
     features += [] if tensors else ["--no-default-features"]
-    options = ["--profile", profile, *features, "--interpreter", sys.executable]
+    profiles = PUBLISHED if profile == "published" else ("--profile", profile)
+    options = [*profiles, *features, "--interpreter", sys.executable]
     maturin(project, "build", *options, "--out", str(folder))
     return only(folder, "*.whl")
 

