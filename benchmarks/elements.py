@@ -27,8 +27,11 @@ def statements(library: Any) -> dict[str, Statement]:
     double, whole, narrow = (x.to(getattr(library, name)) for name in ("float64", "int64", "int32"))
     half, brain = x.to(library.float16), x.to(library.bfloat16)
     mask = x > 0
+    filled, probabilities = half.clone(), x.abs()
+    loss = importlib.import_module(f"{library.__name__}.nn.functional").binary_cross_entropy
     tall = x.reshape(-1, 32)
     short, beside = tall[0], tall[:, :1]
+    thousand = x.flatten()[:2_000_000].reshape(-1, 1000)
     return {
         "copy": x.clone,
         "copy, transposed": turned.contiguous,
@@ -53,6 +56,9 @@ def statements(library: Any) -> dict[str, Statement]:
         "where": lambda: library.where(mask, x, y),
         "to float16": lambda: x.to(library.float16),
         "to float64": lambda: x.to(library.float64),
+        "to int32": lambda: x.to(library.int32),
+        "int64 to float16": lambda: whole.to(library.float16),
+        "fill, float16": lambda: filled.fill_(0.5),
         "abs": x.abs,
         "sqrt": positive.sqrt,
         "floor": x.floor,
@@ -70,11 +76,15 @@ def statements(library: Any) -> dict[str, Statement]:
         "sum of rows of 32": lambda: tall.sum(1),
         "mean of rows": lambda: x.mean(1),
         "amax of rows": lambda: x.amax(1),
+        "amax of rows of 1000": lambda: thousand.amax(1),
         "argmax of rows": lambda: x.argmax(1),
         "sum, int64": whole.sum,
         "softmax": lambda: x.softmax(1),
         "log_softmax": lambda: x.log_softmax(1),
         "cumsum": lambda: x.cumsum(1),
+        "any": mask.logical_and(~mask).any,
+        "nonzero": mask.nonzero,
+        "binary_cross_entropy": lambda: loss(probabilities, probabilities),
     }
 
 

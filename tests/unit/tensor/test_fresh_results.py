@@ -72,3 +72,10 @@ def test_result_made_in_inference_mode_is_an_inference_tensor(
     assert result.is_inference()
     with pytest.raises(RuntimeError):
         result.mul_(2)
+
+
+@pytest.mark.parametrize("reduction", [interlock.any, interlock.all])
+def test_truths_that_are_not_reduced_are_a_copy(reduction: Callable[..., Tensor]) -> None:
+    truths = interlock.tensor([True, False])
+    reduction(truths, dim=()).fill_(True)
+    assert truths.tolist() == [True, False]

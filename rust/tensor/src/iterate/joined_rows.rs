@@ -85,7 +85,7 @@ impl JoinedRows {
                     Continuation::WithoutGap => continue,
                     Continuation::SameRow if held.0 == *pointer && held.1 >= runs.rows => {}
                     Continuation::SameRow => {
-                        load((block, size), (*pointer, step), runs.count);
+                        load.run((block, size), (*pointer, step), runs.count);
                         let bytes = runs.count * size;
                         (1..runs.rows)
                             .for_each(|row| block.copy_to_nonoverlapping(block.add(row * bytes), bytes));
@@ -94,7 +94,7 @@ impl JoinedRows {
                     Continuation::SameElement => {
                         let mut values = Block::uninit();
                         let values = values.pointer();
-                        load((values, size), (*pointer, row_step), runs.rows);
+                        load.run((values, size), (*pointer, row_step), runs.rows);
                         dispatch_size!(dtype, T => repeat_each::<T>(block, values, (runs.rows, runs.count)));
                     }
                 }

@@ -270,7 +270,7 @@ impl Reduction {
                 let states = states.wrapping_add(state + first * state_step);
                 // SAFETY: guaranteed by the caller; the block has room for the elements.
                 unsafe {
-                    convert((block.pointer(), dtype.size()), (source, step), part);
+                    convert.run((block.pointer(), dtype.size()), (source, step), part);
                     reduce_loop.accumulate((states, state_step), (block.pointer(), dtype.size()), part);
                 }
             }
@@ -294,7 +294,7 @@ impl Reduction {
                 let part = BLOCK.min(self.count - first);
                 reduce_loop.finish(block.pointer(), states.add(first * reduce_loop.state_size()), part);
                 let size = self.dtype.size();
-                convert((results.add(first * size), size), (block.pointer(), dtype.size()), part);
+                convert.run((results.add(first * size), size), (block.pointer(), dtype.size()), part);
             }
         }
     }

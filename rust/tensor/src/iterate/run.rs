@@ -149,7 +149,7 @@ pub(super) unsafe fn run_in_blocks(
             if operand > 0 || is_update {
                 let count = if is_repeated { 1 } else { count };
                 // SAFETY: the elements are within the memory, and the block has room for them.
-                unsafe { load((block, size), (source, *step), count) };
+                unsafe { load.run((block, size), (source, *step), count) };
             }
             if !is_repeated {
                 *step = size;
@@ -160,7 +160,7 @@ pub(super) unsafe fn run_in_blocks(
         let ([written, ..], [size, ..]) = (pointers, steps);
         if let [Some(Copies { store, .. }), ..] = access.copies {
             // SAFETY: the loop has written the block; the elements are within the memory.
-            unsafe { store((target, target_step), (written, size), count) };
+            unsafe { store.run((target, target_step), (written, size), count) };
         }
     }
 }

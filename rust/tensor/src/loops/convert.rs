@@ -1,20 +1,67 @@
 //! Loops that convert elements to another type, from and to memory of any alignment.
 
+use std::mem::MaybeUninit;
+
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::halves;
-use super::vectorized::try_vectorized;
-use crate::dtype::{dispatch, dispatch_size};
+use super::vectorized::{try_vectorized, vectorized};
+use crate::dtype::{dispatch_float, dispatch_narrow, dispatch_size, dispatch_wrapping};
 use crate::{DType, Element};
+
+/// The number of elements that are converted at once if that takes two steps, which fit the L1 cache.
+const BLOCK: usize = 512;
 
 /// Converts `count` elements from `source` to `target`, whose elements lie the given steps in bytes apart.
 ///
 /// # Safety
 /// The elements are within memory that may be read and written, and none of both overlap. Those of the source are
 /// initialized. They need not be aligned.
-pub(crate) type Conversion = unsafe fn(target: (*mut u8, usize), source: (*const u8, usize), count: usize);
+type Step = unsafe fn(target: (*mut u8, usize), source: (*const u8, usize), count: usize);
+
+/// A conversion of elements to another type.
+#[derive(Clone, Copy)]
+pub(crate) enum Conversion {
+    Direct(Step),
+    /// By way of `f32`, as halves are converted.
+    ByWayOfSingles(Step, Step),
+}
+
+impl Conversion {
+    /// Converts `count` elements from `source` to `target`, whose elements lie the given steps in bytes apart.
+    ///
+    /// # Safety
+    /// As for a [`Step`].
+    pub unsafe fn run(self, target: (*mut u8, usize), source: (*const u8, usize), count: usize) {
+        // SAFETY: guaranteed by the caller; elements of a block lie behind one another.
+        unsafe {
+            match self {
+                Conversion::Direct(convert) => convert(target, source, count),
+                Conversion::ByWayOfSingles(load, store) => {
+                    let ((target, step), (source, source_step)) = (target, source);
+                    let mut singles = [MaybeUninit::<f32>::uninit(); BLOCK];
+                    for first in (0..count).step_by(BLOCK) {
+                        let (singles, length) = (singles.as_mut_ptr().cast(), BLOCK.min(count - first));
+                        let (target, source) = (target.add(first * step), source.add(first * source_step));
+                        load((singles, size_of::<f32>()), (source, source_step), length);
+                        store((target, step), (singles, size_of::<f32>()), length);
+                    }
+                }
+            }
+        }
+    }
+}
 
 /// Returns the conversion from one type to another; between equal types it copies.
 pub(crate) fn conversion(from: DType, to: DType) -> Conversion {
+    let is_direct = from == to || from == DType::Float32 || to == DType::Float32;
+    if !is_direct && (from.is_half() || to.is_half()) {
+        return Conversion::ByWayOfSingles(step(from, DType::Float32), step(DType::Float32, to));
+    }
+    Conversion::Direct(step(from, to))
+}
+
+/// Returns the conversion between equal types, between `f32` and another one, or between types that are no halves.
+fn step(from: DType, to: DType) -> Step {
     match (from, to) {
         (DType::Float16, DType::Float32) => |target, source, count| {
             // SAFETY: guaranteed by the caller.
@@ -33,7 +80,10 @@ pub(crate) fn conversion(from: DType, to: DType) -> Conversion {
             unsafe { convert_with(target, source, count, halves::store_bf16) }
         },
         (from, to) if from == to => dispatch_size!(from, T => copy::<T>),
-        (from, to) => dispatch!(from, T => dispatch!(to, U => convert_elements::<T, U>)),
+        (from, to) if from.is_floating_point() && to.is_narrow_integer() => {
+            dispatch_float!(from, T => dispatch_narrow!(to, U => truncate::<T, U>))
+        }
+        (from, to) => dispatch_wrapping!(from, T => dispatch_wrapping!(to, U => convert_elements::<T, U>)),
     }
 }
 
@@ -61,7 +111,7 @@ impl ElementLoop for Convert {
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [target, source, ..], steps: [step, source_step, ..], count } = *run;
         // SAFETY: guaranteed by the caller.
-        unsafe { (self.conversion)((target, step), (source, source_step), count) }
+        unsafe { self.conversion.run((target, step), (source, source_step), count) }
     }
 
     unsafe fn run_rows(&self, run: &Run, rows: usize, row_steps: [usize; MAX_OPERANDS]) -> bool {
@@ -105,7 +155,7 @@ unsafe fn transpose<T: Element>(run: &Run, rows: usize, row_steps: [usize; MAX_O
 /// Converts elements with a function.
 ///
 /// # Safety
-/// As for a [`Conversion`] between elements of these types.
+/// As for a [`Step`] between elements of these types.
 #[inline(always)]
 unsafe fn convert_with<T: Element, U: Element>(
     (target, step): (*mut u8, usize),
@@ -139,7 +189,7 @@ unsafe fn convert_with<T: Element, U: Element>(
 /// with a function.
 ///
 /// # Safety
-/// As for a [`Conversion`] between elements of these types.
+/// As for a [`Step`] between elements of these types.
 #[inline(always)]
 unsafe fn convert_f16<T: Element, U: Element>(
     (target, step): (*mut u8, usize),
@@ -157,9 +207,22 @@ unsafe fn convert_f16<T: Element, U: Element>(
     }
 }
 
-unsafe fn copy<T: Element>(target: (*mut u8, usize), source: (*const u8, usize), count: usize) {
+unsafe fn copy<T: Element>(
+    (target, step): (*mut u8, usize),
+    (source, source_step): (*const u8, usize),
+    count: usize,
+) {
     // SAFETY: guaranteed by the caller.
-    unsafe { convert_with(target, source, count, |element: T| element) }
+    unsafe {
+        if (step, source_step) == (size_of::<T>(), 0) && count > 0 {
+            let element = source.cast::<T>().read_unaligned();
+            for i in 0..count {
+                target.cast::<T>().add(i).write_unaligned(element);
+            }
+        } else {
+            convert_with((target, step), (source, source_step), count, |element: T| element);
+        }
+    }
 }
 
 unsafe fn convert_elements<T: Element, U: Element>(
@@ -169,4 +232,38 @@ unsafe fn convert_elements<T: Element, U: Element>(
 ) {
     // SAFETY: guaranteed by the caller.
     unsafe { convert_with(target, source, count, |element: T| element.cast::<U>()) }
+}
+
+/// Converts floats to narrow integers, as [`convert_elements`]. Blocks of numbers within the range of `i32` are converted by way
+/// of it, which CPUs have vector instructions for.
+unsafe fn truncate<T: Element, U: Element>(
+    (target, step): (*mut u8, usize),
+    (source, source_step): (*const u8, usize),
+    count: usize,
+) {
+    const END: f64 = 2_147_483_648.0;
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        for first in (0..count).step_by(BLOCK) {
+            let length = BLOCK.min(count - first);
+            let target = (target.add(first * step), step);
+            let source = source.add(first * source_step);
+            let are_within = source_step == size_of::<T>()
+                && vectorized(
+                    #[inline(always)]
+                    move || {
+                        let elements = source.cast::<T>();
+                        (0..length).fold(true, |all, i| {
+                            all & (elements.add(i).read_unaligned().to_f64().abs() < END)
+                        })
+                    },
+                );
+            if are_within {
+                let function = |element: T| U::from_i64(element.to_f64().to_int_unchecked::<i32>().into());
+                convert_with(target, (source, source_step), length, function);
+            } else {
+                convert_elements::<T, U>(target, (source, source_step), length);
+            }
+        }
+    }
 }

@@ -43,6 +43,11 @@ fn extreme<T: Element>(
         choose,
         #[inline(always)]
         move |run: &[T]| {
+            if T::DTYPE == DType::Bool {
+                // Any nonzero byte is true. Each element that differs from the start decides.
+                let differ = run.iter().fold(false, |differ, element| differ | (*element != start));
+                return if differ { T::from_i64(i64::from(start == T::default())) } else { start };
+            }
             if !T::DTYPE.is_floating_point() {
                 return run.iter().copied().fold(start, choose);
             }
@@ -53,8 +58,10 @@ fn extreme<T: Element>(
                 let element = |index| unsafe { *run.get_unchecked(index) };
                 best = in_lanes::<MANY, _, _>(run.len(), &mut first, &element, start, &choose, &choose);
             }
-            let rest = run.get(first..).unwrap_or_default();
-            rest.chunks(BLOCK).fold(best, |best, block| choose(best, of_floats(block, start, is_better)))
+            for block in run.get(first..).unwrap_or_default().chunks(BLOCK) {
+                best = choose(best, of_floats(block, start, is_better));
+            }
+            best
         },
         |best| best,
     )

@@ -20,7 +20,7 @@ pub(crate) fn element_bytes(value: Scalar, dtype: DType) -> [u8; LARGEST] {
     let from = if matches!(value, Scalar::Float(_)) { DType::Float64 } else { DType::Int64 };
     let mut bytes = [0; LARGEST];
     // SAFETY: each of the arrays holds one element of any type.
-    unsafe { conversion(from, dtype)((bytes.as_mut_ptr(), LARGEST), (given.as_ptr(), LARGEST), 1) };
+    unsafe { conversion(from, dtype).run((bytes.as_mut_ptr(), LARGEST), (given.as_ptr(), LARGEST), 1) };
     bytes
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn scalar_of(dtype: DType, bytes: &[u8]) -> Option<Scalar> {
     };
     let mut number = [0; LARGEST];
     // SAFETY: the bytes are those of an element, and the array holds one of any type.
-    unsafe { conversion(dtype, to)((number.as_mut_ptr(), LARGEST), (bytes.as_ptr(), LARGEST), 1) };
+    unsafe { conversion(dtype, to).run((number.as_mut_ptr(), LARGEST), (bytes.as_ptr(), LARGEST), 1) };
     Some(match to {
         DType::Bool => Scalar::Bool(number.first().is_some_and(|&byte| byte != 0)),
         DType::Int64 => Scalar::Int(i64::from_ne_bytes(number)),

@@ -71,8 +71,8 @@ fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
         }
         dtype => dispatch_float!(dtype, T => match exponent {
             // Products are faster, and have one rounding error of `T` or two of `f64`.
-            Operand::Scalar(Scalar::Int(2)) => iterate::map(op, &operands.a, |x: T| x * x),
-            Operand::Scalar(Scalar::Int(3)) => iterate::map(op, &operands.a, |x: T| {
+            Operand::Scalar(number) if number.cast::<f64>() == 2.0 => iterate::map(op, &operands.a, |x: T| x * x),
+            Operand::Scalar(number) if number.cast::<f64>() == 3.0 => iterate::map(op, &operands.a, |x: T| {
                 let x = x.to_f64();
                 T::from_f64(x * x * x)
             }),

@@ -1,46 +1,49 @@
 //! The positions of elements that are not zero.
 
 use crate::dtype::Bool8;
-use crate::layout::contiguous_strides;
-use crate::storage::fallible_alloc::try_collect;
+use crate::layout::signed_sizes;
 use crate::{DType, Result, Tensor};
+
+/// Returns the coordinates of the nonzero elements in row-major order, of shape [dimensions, elements], on the CPU. Waits for
+/// a device.
+fn coordinates_of(tensor: &Tensor) -> Result<Tensor> {
+    let elements = tensor.detach().cast(DType::Bool)?.to_vec::<Bool8>();
+    let elements = elements.map_err(|error| error.during("nonzero"))?;
+    let count = elements.iter().filter(|value| value.get()).count();
+    let sizes = signed_sizes(tensor.shape());
+    let mut coordinates = vec![0i64; sizes.len()];
+    Tensor::build("nonzero", &[sizes.len(), count], |out: &mut [i64]| {
+        let mut found = 0;
+        for element in elements {
+            if element.get() {
+                for (out, coordinate) in out.iter_mut().skip(found).step_by(count).zip(&coordinates) {
+                    *out = *coordinate;
+                }
+                found += 1;
+            }
+            for (coordinate, size) in coordinates.iter_mut().zip(&sizes).rev() {
+                *coordinate += 1;
+                if *coordinate < *size {
+                    break;
+                }
+                *coordinate = 0;
+            }
+        }
+    })
+}
 
 /// Returns the coordinates of the nonzero elements in row-major order: a tensor for each dimension, on the CPU. Waits
 /// for a device.
 pub(crate) fn nonzero_coordinates(tensor: &Tensor) -> Result<Vec<Tensor>> {
-    let elements = tensor.detach().cast(DType::Bool)?.to_vec::<Bool8>();
-    let elements = elements.map_err(|error| error.during("nonzero"))?;
-    let count = elements.iter().filter(|value| value.get()).count();
-    let linear = elements.iter().enumerate().filter(|(_, value)| value.get()).map(|(position, _)| position);
-    let linear = try_collect(count, linear)?;
-    drop(elements);
-    let strides = contiguous_strides(tensor.shape());
-    let coordinates = tensor.shape().iter().zip(strides).map(|(&size, stride)| {
-        let coordinate =
-            |position: &usize| i64::try_from(position / stride.max(1) % size.max(1)).unwrap_or(0);
-        Tensor::build("nonzero", &[linear.len()], |out: &mut [i64]| {
-            out.iter_mut().zip(&linear).for_each(|(out, position)| *out = coordinate(position));
-        })
-    });
-    coordinates.collect()
+    coordinates_of(tensor)?.unbind(0)
 }
 
 impl Tensor {
     /// Returns the coordinates of the nonzero elements in row-major order, of shape [elements, dimensions]:
     /// `torch.nonzero`. Waits for a device.
     pub fn nonzero(&self) -> Result<Tensor> {
-        let columns = nonzero_coordinates(self)?;
-        let rows = if columns.is_empty() {
-            let is_nonzero = self.cast(DType::Bool)?.item()?.cast::<i64>() != 0;
-            Tensor::zeros(&[usize::from(is_nonzero), 0], DType::Int64)?
-        } else {
-            crate::ops::shape::join::stack(&columns, 0)?
-        };
-        let rows = rows.to((DType::Int64, self.placement()), false)?;
-        if columns.is_empty() {
-            return Ok(rows);
-        }
         // The coordinates of one dimension are adjacent in memory, as in PyTorch.
+        let rows = coordinates_of(self)?.to((DType::Int64, self.placement()), false)?;
         let transposed = rows.transpose(0, 1)?;
         Ok(rows.alias(transposed.layout().clone()))
     }

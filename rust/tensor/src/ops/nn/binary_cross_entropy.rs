@@ -72,7 +72,11 @@ fn losses(op: &'static str, input: &Tensor, target: &Tensor) -> Result<Tensor> {
         }
         loops::vectorized(
             #[inline(always)]
-            move || out.iter_mut().zip(x.iter().zip(t)).for_each(|(out, (&x, &t))| *out = loss_of(x, t)),
+            move || {
+                for (out, (&x, &t)) in out.iter_mut().zip(x.iter().zip(t)) {
+                    *out = loss_of(x, t);
+                }
+            },
         );
         Ok(())
     }))

@@ -3,20 +3,19 @@
 use super::sums::reduced_dims;
 use crate::dtype::Bool8;
 use crate::iterate::reduce;
-use crate::{DType, Element, Result, Tensor, loops};
+use crate::loops::ReduceLoop;
+use crate::{DType, Result, Tensor, loops};
 
 impl Tensor {
     /// Returns whether any element is nonzero, of all elements or over `dims`. Of `uint8` the result is `uint8`, as in
     /// PyTorch.
     pub fn any_over(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-        let any = self.any_true("any", &self.truths()?, dims, keepdim)?;
-        any.cast(self.truth_dtype())
+        self.reduced_truths("any", &loops::largest_of::<Bool8>(), dims, keepdim)
     }
 
     /// Returns whether all elements are nonzero, like [`any_over`](Tensor::any_over).
     pub fn all_over(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-        let any_zero = self.any_true("all", &self.truths()?.logical_not()?, dims, keepdim)?;
-        any_zero.logical_not()?.cast(self.truth_dtype())
+        self.reduced_truths("all", &loops::smallest_of::<Bool8>(), dims, keepdim)
     }
 
     /// Returns the number of nonzero elements, of all elements or over `dims`.
@@ -28,23 +27,21 @@ impl Tensor {
         self.detach().cast(DType::Bool)
     }
 
-    fn truth_dtype(&self) -> DType {
-        if self.dtype() == DType::UInt8 { DType::UInt8 } else { DType::Bool }
-    }
-
-    fn any_true(
+    fn reduced_truths(
         &self,
         op: &'static str,
-        truths: &Tensor,
+        reduce_loop: &dyn ReduceLoop,
         dims: Option<&[i64]>,
         keepdim: bool,
     ) -> Result<Tensor> {
+        let truths = self.truths()?;
         // As in PyTorch an empty list reduces no dimension.
-        if dims == Some(&[]) {
-            return Ok(truths.clone());
-        }
-        let over = reduced_dims(op, self.shape(), dims)?;
-        let any = loops::fold(Bool8::new(false), Bool8::plus, Bool8::plus, |any: Bool8| any);
-        reduce(op, truths, &over.mask, (over.shape(keepdim), DType::Bool), &any)
+        let out = if dims == Some(&[]) {
+            truths.copy()?
+        } else {
+            let over = reduced_dims(op, self.shape(), dims)?;
+            reduce(op, &truths, &over.mask, (over.shape(keepdim), DType::Bool), reduce_loop)?
+        };
+        out.cast(if self.dtype() == DType::UInt8 { DType::UInt8 } else { DType::Bool })
     }
 }

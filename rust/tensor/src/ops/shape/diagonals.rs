@@ -1,5 +1,7 @@
 //! Triangles and traces of matrices.
 
+use std::ops::Range;
+
 use crate::dtype::{Bool8, dispatch_size};
 use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
@@ -21,12 +23,13 @@ impl Triangle {
         }
     }
 
-    fn contains(self, row: usize, column: usize, diagonal: i64) -> bool {
-        let signed = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
-        let distance = signed(column) - signed(row);
+    /// Returns the columns of a row that are in the triangle.
+    fn columns(self, row: usize, columns: usize, diagonal: i64) -> Range<usize> {
+        let on_diagonal = i64::try_from(row).unwrap_or(i64::MAX).saturating_add(diagonal);
+        let bound = |column: i64| usize::try_from(column.max(0)).unwrap_or(usize::MAX).min(columns);
         match self {
-            Triangle::Lower => distance <= diagonal,
-            Triangle::Upper => distance >= diagonal,
+            Triangle::Lower => 0..bound(on_diagonal.saturating_add(1)),
+            Triangle::Upper => bound(on_diagonal)..columns,
         }
     }
 
@@ -38,8 +41,8 @@ impl Triangle {
         };
         iterate::launch_nullary(op, options, &[rows, columns], move |out: &mut [Bool8]| {
             for (row, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
-                let inside = (0..).map(|column| Bool8::new(self.contains(row, column, diagonal)));
-                out.iter_mut().zip(inside).for_each(|(out, inside)| *out = inside);
+                let inside = self.columns(row, columns, diagonal);
+                out.get_mut(inside).unwrap_or_default().fill(Bool8::new(true));
             }
         })
     }
