@@ -166,22 +166,12 @@ impl Norm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{doubles, gradcheck};
+    use crate::testing::doubles;
 
     fn numbers(shape: &[usize]) -> Tensor {
         let count: usize = shape.iter().product();
         let values: Vec<f64> = (0..count).map(|at| (at as f64 * 0.618).fract() * 3.0).collect();
         doubles(&values, shape)
-    }
-
-    #[test]
-    fn layer_norm_of_any_layout_passes_gradcheck() {
-        let inputs = [numbers(&[3, 2, 4]), numbers(&[2, 4]), numbers(&[2, 4])];
-        gradcheck(|x| x[0].layer_norm(&[2, 4], Some(&x[1]), Some(&x[2]), 0.1)?.exp(), &inputs);
-        gradcheck(|x| x[0].layer_norm(&[4], None, None, 0.1)?.exp(), &inputs[..1]);
-        gradcheck(|x| x[0].layer_norm(&[3, 2, 4], None, None, 0.1)?.exp(), &inputs[..1]);
-        let swapped = |x: &[Tensor]| x[0].transpose(0, 2)?.layer_norm(&[3], None, None, 0.1)?.exp();
-        gradcheck(swapped, &inputs[..1]);
     }
 
     #[test]

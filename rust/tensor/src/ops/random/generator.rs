@@ -177,19 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn generator_continues_from_its_state() {
-        let generator = Generator::new();
-        generator.set_state(GeneratorState::from_seed(7));
-        let drawn = [next_seed(&generator), next_seed(&generator)];
-        let state = generator.state();
-        assert_eq!(generator.initial_seed(), 7);
-        let later = next_seed(&generator);
-        generator.set_state(state);
-        assert_eq!(next_seed(&generator), later);
-        assert!(later != drawn[1] && drawn[1] != drawn[0]);
-    }
-
-    #[test]
     fn failed_draw_returns_its_seed_unless_others_have_drawn() {
         let generator = Generator::new();
         let fail = || Err::<(), _>(Error::no_graph("backward"));

@@ -118,11 +118,5 @@ mod tests {
         let x = Tensor::zeros(&[20_000], DType::Float16).unwrap();
         assert!(values(cpu.uniform_(&x, 1.0, 2.0).unwrap()).iter().all(|value| (1.0..2.0).contains(value)));
         assert_eq!(values(cpu.uniform_(&x, 3.0, 3.0).unwrap())[..2], [3.0, 3.0]);
-        assert!(
-            cpu.uniform_(&x, 1.0, 0.0).is_err()
-                && cpu.uniform_(&x, 0.0, f64::NAN).is_err()
-                && cpu.uniform_(&x, 0.0, 1e6).is_err()
-        );
-        assert_eq!(x.version(), Ok(2));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ConvGeometry, ConvPass, area, chunk, operand, part};
+use super::{ConvGeometry, ConvPass, area, chunk, part};
 use crate::iterate::parts::{rest, rest_mut, source};
 use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
 use crate::products::matmul::{MatmulElement, THREADED_WORK};
@@ -68,24 +68,12 @@ fn add_scaled<T: Element>(
 }
 
 impl Direct {
-    /// Returns the elements of a part of the result.
-    fn part_size(&self) -> usize {
-        let g = &self.geometry;
-        match self.pass {
-            ConvPass::Forward => g.positions(),
-            ConvPass::InputGradient => g.plane(),
-            ConvPass::WeightGradient => g.depth(),
-        }
-    }
-
-    fn part_count(&self) -> usize {
-        let g = &self.geometry;
-        let channels = match self.pass {
-            ConvPass::Forward => g.batch.saturating_mul(g.filters),
-            ConvPass::InputGradient => g.batch.saturating_mul(g.channels),
-            ConvPass::WeightGradient => g.filters,
-        };
-        channels.saturating_mul(g.groups)
+    /// Returns the number of parts of the result, and the elements of each.
+    fn division(&self) -> [usize; 2] {
+        let shape = self.geometry.result_shape(self.pass);
+        let (of_parts, of_elements) =
+            shape.split_at(if self.pass == ConvPass::WeightGradient { 1 } else { 2 });
+        [of_parts, of_elements].map(|sizes| sizes.iter().copied().fold(1, usize::saturating_mul))
     }
 
     /// Computes an output channel of an image.
@@ -160,17 +148,17 @@ impl Direct {
 
 impl<T: MatmulElement> PartedKernel<T, 1> for Direct {
     fn parts(&self) -> usize {
-        self.part_count()
+        self.division()[0]
     }
 
     fn chunk(&self) -> usize {
-        chunk(&self.geometry, self.part_count(), self.threads)
+        chunk(&self.geometry, self.division()[0], self.threads)
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
         let sources = [0, 1, 2].map(|index| source(sources, index));
         let mut tasks = Vec::new();
-        let outs = out.chunks_mut(self.part_size().max(1)).enumerate();
+        let outs = out.chunks_mut(self.division()[1].max(1)).enumerate();
         for task in outs.skip(parts.start).take(parts.len()) {
             try_push(&mut tasks, task)?;
         }
@@ -193,17 +181,9 @@ pub(super) fn run<T: MatmulElement>(
     operands: [&Tensor; 2],
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
-    let [first, second] = operands;
-    let placement = first.placement();
+    let placement = operands[0].placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let [input, weight, output] = [geometry.input_shape(), geometry.weight_shape(), geometry.output_shape()];
-    let shapes = match pass {
-        ConvPass::Forward => [input, weight],
-        ConvPass::InputGradient => [output, weight],
-        ConvPass::WeightGradient => [output, input],
-    };
-    let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
-    sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
+    let sources = geometry.sources(pass, operands, bias);
     let kernel = Direct { geometry, pass, threads };
     let [out] = launch_several::<T, 1>(op, placement, [&geometry.result_shape(pass)], &sources, kernel)?;
     Ok(out)

@@ -100,6 +100,24 @@ impl ConvGeometry {
         }
     }
 
+    /// Returns the sources of a pass: its operands, which are contiguous, and the bias.
+    pub fn sources<'a>(
+        &self,
+        pass: ConvPass,
+        [first, second]: [&'a Tensor; 2],
+        bias: Option<&'a Tensor>,
+    ) -> Vec<TensorPart<'a>> {
+        let [input, weight, output] = [self.input_shape(), self.weight_shape(), self.output_shape()];
+        let shapes = match pass {
+            ConvPass::Forward => [input, weight],
+            ConvPass::InputGradient => [output, weight],
+            ConvPass::WeightGradient => [output, input],
+        };
+        let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
+        sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
+        sources
+    }
+
     /// Returns whether each input channel is a group of its own.
     pub fn is_depthwise(&self) -> bool {
         self.groups > 1 && self.channels == 1
@@ -233,7 +251,7 @@ fn at(axis: usize) -> impl Fn([usize; 2]) -> usize + use<> {
 pub(super) const CHUNK_WORK: usize = 1 << 28;
 
 /// Returns the number of parts between two checks for interrupts.
-fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
+pub(super) fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
     let work = (geometry.work() / parts.max(1)).max(1);
     (CHUNK_WORK / work).max(1).saturating_mul(threads)
 }
@@ -289,7 +307,6 @@ pub(crate) fn convolve<T: MatmulElement>(
         (_, ConvPass::WeightGradient) => {
             weight::run::<T>(op, geometry, operands, algorithm == ConvAlgorithm::Unordered)
         }
-        (_, ConvPass::Forward) => gemm::forward::<T>(op, geometry, operands, bias),
-        (_, ConvPass::InputGradient) => gemm::input_gradient::<T>(op, geometry, operands),
+        _ => gemm::run::<T>(op, pass, geometry, operands, bias),
     }
 }

@@ -10,8 +10,8 @@ use super::primitive::{
 };
 use super::{INVALID, Status};
 use crate::iterate::parts::{part, source};
-use crate::iterate::{PartedKernel, TensorPart, launch_several, parallel, threads_on};
-use crate::products::conv::{CHUNK_WORK, ConvGeometry, ConvPass};
+use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
+use crate::products::conv::{CHUNK_WORK, ConvGeometry, ConvPass, chunk};
 use crate::products::matmul::THREADED_WORK;
 use crate::storage::fallible_alloc::try_push;
 use crate::{DType, Error, Result, Tensor};
@@ -367,8 +367,7 @@ impl PartedKernel<f32, 1> for Parts {
     }
 
     fn chunk(&self) -> usize {
-        let work = (self.division.geometry.work() / self.parts().max(1)).max(1);
-        (CHUNK_WORK / work).max(1).saturating_mul(self.threads)
+        chunk(&self.division.geometry, self.parts(), self.threads)
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [f32]; 1], sources: &[&[f32]]) -> Result<()> {
@@ -396,22 +395,14 @@ pub(crate) fn convolve(
     op: &'static str,
     pass: ConvPass,
     geometry: ConvGeometry,
-    [first, second]: [&Tensor; 2],
+    operands: [&Tensor; 2],
     bias: Option<&Tensor>,
     attributes: Attributes,
 ) -> Prepared<Result<Tensor>> {
-    let placement = first.placement();
+    let placement = operands[0].placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
     let kernel = Parts::new(op, Division::new(pass, geometry), attributes, threads)?;
-    let shapes = match pass {
-        ConvPass::Forward => [geometry.input_shape(), geometry.weight_shape()],
-        ConvPass::InputGradient => [geometry.output_shape(), geometry.weight_shape()],
-        ConvPass::WeightGradient => [geometry.output_shape(), geometry.input_shape()],
-    };
-    let operand = |tensor, shape: &[usize]| TensorPart::contiguous(tensor, shape.iter().product());
-    let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
-    sources.extend(bias.map(|bias| operand(bias, &[geometry.groups.saturating_mul(geometry.filters)])));
-    let shape = geometry.result_shape(pass);
+    let (sources, shape) = (geometry.sources(pass, operands, bias), geometry.result_shape(pass));
     let launched = launch_several::<f32, 1>(op, placement, [&shape[..]], &sources, kernel);
     Ok(launched.map(|[out]| out))
 }
