@@ -154,8 +154,7 @@ impl Tensor {
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
             0 => Error::no_dimensions(op),
-            ndim => Error::new(
-                ErrorKind::Index,
+            ndim => err_index(
                 op,
                 format!("the index must have at most {ndim} items for {ndim} dimensions, got {count}"),
             ),
@@ -163,7 +162,7 @@ impl Tensor {
         let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
         if ellipses > 1 {
             let message = format!("the index must contain ... at most once, got it {ellipses} times");
-            return Err(Error::new(ErrorKind::Index, op, message));
+            return Err(err_index(op, message));
         }
         let mut view = self.clone();
         let mut dim = 0usize;
@@ -240,6 +239,10 @@ impl Tensor {
     }
 }
 
+fn err_index(op: &'static str, message: String) -> Error {
+    Error::new(ErrorKind::Index, op, message)
+}
+
 /// Returns the error of an assignment for the error of the operation that writes the value.
 fn err_assignment(error: Error) -> Error {
     match error {
@@ -266,22 +269,16 @@ fn to_indices(op: &'static str, tensor: &Tensor, sizes: &[usize]) -> Result<Vec<
         DType::Bool => {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
             if own != tensor.shape() {
-                return Err(Error::new(
-                    ErrorKind::Index,
-                    op,
-                    format!(
-                        "a mask in the index must be of shape {}, as the dimensions that it indexes, got shape {}",
-                        Tuple(own),
-                        Tuple(tensor.shape())
-                    ),
-                ));
+                let (own, given) = (Tuple(own), Tuple(tensor.shape()));
+                let message = format!(
+                    "a mask in the index must be of shape {own}, as the dimensions that it indexes, got shape {given}"
+                );
+                return Err(err_index(op, message));
             }
             nonzero_coordinates(tensor)
         }
-        given => Err(Error::new(
-            ErrorKind::Index,
-            op,
-            format!("each tensor of the index must be int64, int32 or bool, got {given}"),
-        )),
+        given => {
+            Err(err_index(op, format!("each tensor of the index must be int64, int32 or bool, got {given}")))
+        }
     }
 }

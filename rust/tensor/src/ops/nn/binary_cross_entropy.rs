@@ -1,6 +1,6 @@
 //! Binary cross entropy of probabilities and of logits.
 
-use super::loss::Reduction;
+use super::loss::{Reduction, weigh};
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::layout::broadcast;
@@ -60,11 +60,9 @@ fn loss_of<T: Real>(probability: T, target: T) -> T {
 
 /// Returns the losses of the elements in the type of arithmetic, without history.
 fn losses(op: &'static str, input: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let compute = input.dtype().compute();
-    let load = |tensor: &Tensor| iterate::cast(&tensor.detach(), compute)?.contiguous();
-    let (probabilities, targets) = (load(input)?, load(target)?);
+    let (probabilities, targets) = (input.contiguous_for_arithmetic()?, target.contiguous_for_arithmetic()?);
     let length = probabilities.shape().last().copied().unwrap_or(1);
-    dispatch_float!(compute, T => iterate::zip_rows(op, &probabilities, &targets, length, move |x: &[T], t: &[T], out: &mut [T]| {
+    dispatch_float!(probabilities.dtype(), T => iterate::zip_rows(op, &probabilities, &targets, length, move |x: &[T], t: &[T], out: &mut [T]| {
         for (argument, values) in [("input", x), ("target", t)] {
             if let Some(value) = values.iter().find(|value| !(0.0..=1.0).contains(*value)) {
                 return Err(Error::value(op, argument, "have elements from 0 to 1", value.to_scalar()));
@@ -127,11 +125,7 @@ impl Tensor {
                 ])
             })?;
         }
-        let weighted = match weight {
-            Some(weight) => losses.mul(weight)?,
-            None => losses,
-        };
-        reduction.of(weighted)?.cast(self.dtype())
+        reduction.of(weigh(losses, weight)?)?.cast(self.dtype())
     }
 
     /// Returns the binary cross entropy of logits for target probabilities of the same shape.
@@ -162,11 +156,7 @@ impl Tensor {
             None => logarithm,
         };
         let losses = target.rsub(1i64)?.mul(&logits)?.sub(&positive)?;
-        let weighted = match weight {
-            Some(weight) => losses.mul(weight)?,
-            None => losses,
-        };
         let weights = [weight, pos_weight].into_iter().flatten();
-        reduction.of(weighted)?.cast(weights.map(Tensor::dtype).fold(dtype, DType::promote))
+        reduction.of(weigh(losses, weight)?)?.cast(weights.map(Tensor::dtype).fold(dtype, DType::promote))
     }
 }

@@ -41,14 +41,13 @@ impl Tensor {
         eps: f64,
     ) -> Result<Tensor> {
         self.check_layer_norm(normalized_shape, weight, bias)?;
-        let compute = self.dtype().compute();
-        let load = |tensor: &Tensor| iterate::cast(&tensor.detach(), compute)?.contiguous();
-        let input = load(self)?;
-        let parameters = [weight.map(load).transpose()?, bias.map(load).transpose()?];
+        let input = self.contiguous_for_arithmetic()?;
+        let load = |given: Option<&Tensor>| given.map(Tensor::contiguous_for_arithmetic).transpose();
+        let parameters = [load(weight)?, load(bias)?];
         let length: usize = normalized_shape.iter().product();
         let outer = self.ndim().saturating_sub(normalized_shape.len());
         let rows = NormRows { rows: self.shape().iter().take(outer).product(), length };
-        let [normalized, mean, rstd] = dispatch_float!(compute, T => {
+        let [normalized, mean, rstd] = dispatch_float!(input.dtype(), T => {
             layer_norm_rows::layer_norm::<T>(OP, rows, &input, parameters.each_ref().map(Option::as_ref), eps)
         })?;
         let out = iterate::cast(&normalized, self.dtype())?;
@@ -113,15 +112,13 @@ impl Tensor {
 impl Norm {
     /// Computes the gradients by one kernel, and the sums of those of the parameters.
     fn fused(self, ctx: &BackwardContext<'_>, gradient: &Tensor, saved: Saved) -> Result<Gradients> {
-        let compute = gradient.dtype().compute();
-        let load = |tensor: Tensor| iterate::cast(&tensor.detach(), compute)?.contiguous();
-        let (input, gradient) = (load(ctx.saved(saved.input)?)?, load(gradient.clone())?);
-        let weight =
-            saved.weight.filter(|_| ctx.needs(0)).map(|weight| load(ctx.saved(weight)?)).transpose()?;
+        let load = |saved: usize| ctx.saved(saved)?.contiguous_for_arithmetic();
+        let (input, gradient) = (load(saved.input)?, gradient.contiguous_for_arithmetic()?);
+        let weight = saved.weight.filter(|_| ctx.needs(0)).map(load).transpose()?;
         let (mean, rstd) = (ctx.saved(saved.mean)?, ctx.saved(saved.rstd)?);
         let results = NormResults { gradient: &gradient, mean: &mean, rstd: &rstd };
         let needs = [ctx.needs(1), ctx.needs(2)];
-        let [of_input, of_weight, of_bias] = dispatch_float!(compute, T => {
+        let [of_input, of_weight, of_bias] = dispatch_float!(input.dtype(), T => {
             layer_norm_rows::layer_norm_backward::<T>(OP, self.rows, &input, weight.as_ref(), &results, needs)
         })?;
         let normalized = input.shape().get(input.ndim().saturating_sub(self.ndim)..).unwrap_or_default();

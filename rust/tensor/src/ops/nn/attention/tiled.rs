@@ -122,11 +122,9 @@ impl Operands {
     /// Returns the gradients of the queries, keys and values.
     fn backward(&self, output: &Tensor, normalizers: &Tensor, gradient: &Tensor) -> Result<[Tensor; 3]> {
         let ((_, heads), tensors) = (self.heads()?, [&self.query, &self.key, &self.value]);
-        let computed = self.query.dtype();
-        let out = &iterate::cast(&output.detach(), computed)?.contiguous()?;
-        let gradient = &iterate::cast(&gradient.detach(), computed)?.contiguous()?;
+        let (out, gradient) = (&output.contiguous_for_arithmetic()?, &gradient.contiguous_for_arithmetic()?);
         let (mask, results) = (self.mask.as_ref(), AttentionResults { out, normalizers, gradient });
-        let gradients = match computed {
+        let gradients = match self.query.dtype() {
             DType::Float64 => products::attention_backward::<f64>(OP, heads, tensors, mask, results)?,
             _ => products::attention_backward::<f32>(OP, heads, tensors, mask, results)?,
         };
