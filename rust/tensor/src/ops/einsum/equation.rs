@@ -36,21 +36,12 @@ impl Equation {
     /// Without `->`, the result has the dimensions of ellipses, then the labels that appear once, in alphabetical
     /// order.
     pub fn parse(equation: &str, operands: &[Tensor]) -> Result<Self> {
-        let (inputs, output) = match equation.split_once("->") {
-            Some((inputs, output)) => (inputs, Some(output)),
-            None => (equation, None),
-        };
-        let err_count = |given: usize| {
-            Error::value(
-                OP,
-                "equation",
-                format!("have one group of labels for each of the {} operands", operands.len()),
-                given,
-            )
-        };
+        let parts = equation.split_once("->");
+        let (inputs, output) = parts.map_or((equation, None), |(inputs, output)| (inputs, Some(output)));
         let groups: Vec<_> = inputs.split(',').collect();
         if groups.len() != operands.len() {
-            return Err(err_count(groups.len()));
+            let expected = format!("have one group of labels for each of the {} operands", operands.len());
+            return Err(Error::value(OP, "equation", expected, groups.len()));
         }
         let labelled = groups.iter().zip(operands).enumerate();
         let inputs = labelled
@@ -119,11 +110,8 @@ fn labels_of_operand(index: usize, subscripts: &[Subscript], operand: &Tensor) -
         Some(covered) if has_ellipsis || covered == 0 => covered,
         _ => {
             let least = if has_ellipsis { "at least " } else { "" };
-            return Err(err_operand(
-                index,
-                format!("have {least}{letters} dimensions, as its labels"),
-                operand,
-            ));
+            let expected = format!("have {least}{letters} dimensions, as its labels");
+            return Err(err_operand(index, expected, operand));
         }
     };
     let labels = |subscript: &Subscript| match subscript {

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 pub(crate) use columns::{add_columns, columns};
 
+use super::chunk_of_parts;
 use super::matmul::{MatmulElement, THREADED_WORK};
 use crate::iterate::parts::part;
 use crate::iterate::{TensorPart, parallel};
@@ -247,13 +248,9 @@ fn at(axis: usize) -> impl Fn([usize; 2]) -> usize + use<> {
     move |[rows, columns]| if axis == 0 { rows } else { columns }
 }
 
-/// The number of multiplications between two checks for interrupts.
-pub(super) const CHUNK_WORK: usize = 1 << 28;
-
 /// Returns the number of parts between two checks for interrupts.
 pub(super) fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
-    let work = (geometry.work() / parts.max(1)).max(1);
-    (CHUNK_WORK / work).max(1).saturating_mul(threads)
+    chunk_of_parts(geometry.work() / parts.max(1), threads)
 }
 
 /// Returns a contiguous operand of a shape that the geometry has.

@@ -11,7 +11,8 @@ use super::primitive::{
 use super::{INVALID, Status};
 use crate::iterate::parts::{part, source};
 use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
-use crate::products::conv::{CHUNK_WORK, ConvGeometry, ConvPass, chunk};
+use crate::products::CHUNK_WORK;
+use crate::products::conv::{ConvGeometry, ConvPass, chunk};
 use crate::products::matmul::THREADED_WORK;
 use crate::storage::fallible_alloc::try_push;
 use crate::{DType, Error, Result, Tensor};

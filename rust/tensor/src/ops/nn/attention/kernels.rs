@@ -10,9 +10,8 @@ use interlock::backends::flags::{
 };
 use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation, Order, Preference, Preferred, Reason};
 
-use super::OP;
 use super::math::run_math;
-use super::tiled::{run_cudnn, run_efficient, run_flash};
+use super::{OP, tiled};
 use crate::layout::broadcast;
 use crate::ops::conditions::{Condition, of_dtype, on_device, require};
 use crate::{DType, Error, Tensor, error};
@@ -227,23 +226,35 @@ impl Operation for Attention {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub static ATTENTION: Op<Attention> = Op::new(&[
-    Kernel::<Attention>::new("flash", run_flash)
+    Kernel::<Attention>::new("flash", |call, _, args| tiled::run(args, node_of_flash(call)))
         .model_if(|call| !call.is_on_cpu())
         .requires(&[FlagRequirement::on(&CUDA_FLASH_SDP)])
         .condition(can_run_flash),
-    Kernel::<Attention>::new("efficient", run_efficient)
-        .model()
-        .requires(&[FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)])
-        .condition(can_run_efficient),
+    Kernel::<Attention>::new("efficient", |_, _, args| {
+        tiled::run(args, "ScaledDotProductEfficientAttentionBackward0")
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)])
+    .condition(can_run_efficient),
     Kernel::<Attention>::new("math", run_math)
         .requires(&[FlagRequirement::on(&CUDA_MATH_SDP)])
         .obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP),
-    Kernel::<Attention>::new("cudnn", run_cudnn)
-        .model()
-        .requires(&[FlagRequirement::on(&CUDA_CUDNN_SDP)])
-        .condition(can_run_cudnn),
+    Kernel::<Attention>::new("cudnn", |_, _, args| {
+        tiled::run(args, "ScaledDotProductCudnnAttentionBackward0")
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDA_CUDNN_SDP)])
+    .condition(can_run_cudnn),
 ])
 .order(Order::new(&CUDA_SDP_PRIORITY, preferred_kernels));
+
+fn node_of_flash(call: &AttentionCall) -> &'static str {
+    if call.is_on_cpu() {
+        "ScaledDotProductFlashAttentionForCpuBackward0"
+    } else {
+        "ScaledDotProductFlashAttentionBackward0"
+    }
+}
 
 /// The kernels in the order of the numbers of `SDPBackend`, which are the positions of `cuda.sdp_priority`.
 const BY_NUMBER: [Preference; 5] = [

@@ -1,9 +1,9 @@
 //! Attention in blocks of keys, with a backward pass of its own.
 
-use interlock::dispatch::{KernelError, Numerics};
+use interlock::dispatch::KernelError;
 
 use super::OP;
-use super::kernels::{AttentionArgs, AttentionCall, AttentionOut};
+use super::kernels::{AttentionArgs, AttentionOut};
 use super::math::additive_mask;
 use crate::iterate::{Plan, PlanOperand};
 use crate::layout::Layout;
@@ -11,23 +11,8 @@ use crate::products::{AttentionHeads, AttentionResults, Matrix};
 use crate::recording::{NodeBuilder, is_recording};
 use crate::{DType, Error, ErrorKind, Result, Tensor, iterate, products};
 
-type KernelResult = Result<AttentionOut, KernelError<Error>>;
-
-pub(crate) fn run_flash(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
-    let is_on_cpu = !args.query.is_on_device();
-    let on_cpu = "ScaledDotProductFlashAttentionForCpuBackward0";
-    run(args, if is_on_cpu { on_cpu } else { "ScaledDotProductFlashAttentionBackward0" })
-}
-
-pub(crate) fn run_efficient(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
-    run(args, "ScaledDotProductEfficientAttentionBackward0")
-}
-
-pub(crate) fn run_cudnn(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
-    run(args, "ScaledDotProductCudnnAttentionBackward0")
-}
-
-fn run(args: &AttentionArgs<'_>, node: &'static str) -> KernelResult {
+/// Computes an attention in blocks of keys. `node` is the name of its node.
+pub(crate) fn run(args: &AttentionArgs<'_>, node: &'static str) -> Result<AttentionOut, KernelError<Error>> {
     let (output, normalizers) = Operands::new(args)?.forward()?;
     Ok(AttentionOut { output, normalizers: Some(normalizers), node })
 }
