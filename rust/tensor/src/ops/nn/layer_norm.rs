@@ -9,23 +9,19 @@ use crate::{DType, Error, Result, Tensor, iterate};
 
 const OP: &str = "layer_norm";
 
-/// The numbers of the saved tensors. Only tensors that a needed gradient uses are saved; the gradient of the bias uses
+/// The arguments of the backward function. Only tensors that a needed gradient uses are saved; the gradient of the bias uses
 /// none.
-#[derive(Clone, Copy)]
-struct Saved {
-    input: usize,
-    mean: usize,
-    rstd: usize,
-    weight: Option<usize>,
-}
-
-/// The arguments of the backward function besides the saved tensors.
 #[derive(Clone, Copy)]
 struct Norm {
     rows: NormRows,
     /// The number of normalized dimensions, which are the last ones.
     ndim: usize,
     eps: f64,
+    /// The numbers of the saved tensors.
+    input: usize,
+    mean: usize,
+    rstd: usize,
+    weight: Option<usize>,
 }
 
 impl Tensor {
@@ -58,16 +54,15 @@ impl Tensor {
             let [input, mean, rstd] = [self, &mean, &rstd].map(|tensor| builder.save_for(user, tensor));
             let (input, mean, rstd) = (input?, mean?, rstd?);
             let weight = weight.map(|weight| builder.save_for(0, weight)).transpose()?;
-            let (saved, norm) =
-                (Saved { input, mean, rstd, weight }, Norm { rows, ndim: normalized_shape.len(), eps });
+            let norm = Norm { rows, ndim: normalized_shape.len(), eps, input, mean, rstd, weight };
             builder.set_history(&out, move |ctx, gradient| {
                 if !ctx.needs(0) && !ctx.needs(1) {
                     let gradient = gradient.cast(gradient.dtype().compute())?;
                     Ok(vec![None, None, ctx.gradient(2, || norm.total(&gradient))?])
                 } else if is_recording() {
-                    norm.recorded(ctx, gradient, saved)
+                    norm.recorded(ctx, gradient)
                 } else {
-                    norm.fused(ctx, gradient, saved)
+                    norm.fused(ctx, gradient)
                 }
             })?;
         }
@@ -111,11 +106,11 @@ impl Tensor {
 
 impl Norm {
     /// Computes the gradients by one kernel, and the sums of those of the parameters.
-    fn fused(self, ctx: &BackwardContext<'_>, gradient: &Tensor, saved: Saved) -> Result<Gradients> {
+    fn fused(self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
         let load = |saved: usize| ctx.saved(saved)?.contiguous_for_arithmetic();
-        let (input, gradient) = (load(saved.input)?, gradient.contiguous_for_arithmetic()?);
-        let weight = saved.weight.filter(|_| ctx.needs(0)).map(load).transpose()?;
-        let (mean, rstd) = (ctx.saved(saved.mean)?, ctx.saved(saved.rstd)?);
+        let (input, gradient) = (load(self.input)?, gradient.contiguous_for_arithmetic()?);
+        let weight = self.weight.filter(|_| ctx.needs(0)).map(load).transpose()?;
+        let (mean, rstd) = (ctx.saved(self.mean)?, ctx.saved(self.rstd)?);
         let results = NormResults { gradient: &gradient, mean: &mean, rstd: &rstd };
         let needs = [ctx.needs(1), ctx.needs(2)];
         let [of_input, of_weight, of_bias] = dispatch_float!(input.dtype(), T => {
@@ -128,8 +123,8 @@ impl Norm {
     }
 
     /// Computes the gradients by recorded operations, so that they can be differentiated.
-    fn recorded(self, ctx: &BackwardContext<'_>, gradient: &Tensor, saved: Saved) -> Result<Gradients> {
-        let input = ctx.saved(saved.input)?;
+    fn recorded(self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
+        let input = ctx.saved(self.input)?;
         let (input, gradient) =
             (input.cast(input.dtype().compute())?, gradient.cast(input.dtype().compute())?);
         let inner: Vec<i64> = (1..=self.ndim).map(|dim| -i64::try_from(dim).unwrap_or(i64::MAX)).collect();
@@ -138,7 +133,7 @@ impl Norm {
         let rstd = mean(&centered.mul(&centered)?)?.add(self.eps)?.sqrt()?.rdiv(1i64)?;
         let normalized = centered.mul(&rstd)?;
         let of_input = || {
-            let scaled = match saved.weight {
+            let scaled = match self.weight {
                 Some(weight) => gradient.mul(&ctx.saved(weight)?)?,
                 None => gradient.clone(),
             };

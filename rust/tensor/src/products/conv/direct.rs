@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::{ConvGeometry, ConvPass, area, chunk, part};
+use super::{ConvGeometry, ConvPass, area, chunk, elements_of, part};
 use crate::iterate::parts::{rest, rest_mut, source};
 use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
 use crate::products::matmul::{MatmulElement, THREADED_WORK};
-use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 
 /// Computes a pass. A part is a channel of an image, or a filter of the gradient of the weight.
@@ -157,11 +156,7 @@ impl<T: MatmulElement> PartedKernel<T, 1> for Direct {
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
         let sources = [0, 1, 2].map(|index| source(sources, index));
-        let mut tasks = Vec::new();
-        let outs = out.chunks_mut(self.division()[1].max(1)).enumerate();
-        for task in outs.skip(parts.start).take(parts.len()) {
-            try_push(&mut tasks, task)?;
-        }
+        let tasks = elements_of(out, self.division()[1], parts)?;
         parallel::for_each(self.threads, tasks.into_iter(), &|(number, out)| {
             match self.pass {
                 ConvPass::Forward => self.forward(number, out, sources),

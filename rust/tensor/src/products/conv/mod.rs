@@ -17,7 +17,7 @@ use super::matmul::{MatmulElement, THREADED_WORK};
 use crate::iterate::parts::part;
 use crate::iterate::{TensorPart, parallel};
 use crate::storage::Placement;
-use crate::storage::fallible_alloc::try_from_elem;
+use crate::storage::fallible_alloc::{try_collect, try_from_elem};
 use crate::{Result, Tensor};
 
 /// The result that is computed from the two other tensors of a convolution.
@@ -35,6 +35,17 @@ pub enum ConvPass {
     InputGradient,
     /// The gradient of the weight, from that of the output and the input.
     WeightGradient,
+}
+
+impl ConvPass {
+    /// Returns the properties of both operands, of those of the input, the weight and the output.
+    pub(super) fn operands<T>(self, [input, weight, output]: [T; 3]) -> [T; 2] {
+        match self {
+            ConvPass::Forward => [input, weight],
+            ConvPass::InputGradient => [output, weight],
+            ConvPass::WeightGradient => [output, input],
+        }
+    }
 }
 
 /// The algorithm of a convolution.
@@ -108,13 +119,9 @@ impl ConvGeometry {
         [first, second]: [&'a Tensor; 2],
         bias: Option<&'a Tensor>,
     ) -> Vec<TensorPart<'a>> {
-        let [input, weight, output] = [self.input_shape(), self.weight_shape(), self.output_shape()];
-        let shapes = match pass {
-            ConvPass::Forward => [input, weight],
-            ConvPass::InputGradient => [output, weight],
-            ConvPass::WeightGradient => [output, input],
-        };
-        let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
+        let weight = self.weight_shape();
+        let [first_shape, second_shape] = pass.operands([self.input_shape(), weight, self.output_shape()]);
+        let mut sources = vec![operand(first, &first_shape), operand(second, &second_shape)];
         sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
         sources
     }
@@ -265,6 +272,12 @@ fn scratch_shape(placement: Placement, length: usize) -> [usize; 1] {
         Placement::Device(_) => [length],
         Placement::Cpu | Placement::Pinned => [0],
     }
+}
+
+/// Returns the elements of some parts of a result whose parts have `size` elements each, with the numbers of the parts.
+fn elements_of<T>(out: &mut [T], size: usize, parts: Range<usize>) -> Result<Vec<(usize, &mut [T])>> {
+    let all = out.chunks_mut(size.max(1)).enumerate();
+    try_collect(parts.len(), all.skip(parts.start))
 }
 
 /// Calls `work` with each task and scratch memory of `length` elements: `scratch` if it is there, else memory of the

@@ -7,11 +7,11 @@ use interlock::num_threads;
 use interlock_core::base::mutex::Mutex;
 
 use super::columns::write_columns;
-use super::{ConvGeometry, ConvPass, chunk, for_each_task, part, scratch_shape};
+use super::{ConvGeometry, ConvPass, chunk, elements_of, for_each_task, part, scratch_shape};
 use crate::iterate::parts::{part_mut, source, split_mut};
 use crate::iterate::{PartedKernel, launch_several, parallel, sum, threads_on};
 use crate::products::matmul::{MatmulElement, Matrix, THREADED_WORK};
-use crate::storage::fallible_alloc::{try_from_elem, try_push};
+use crate::storage::fallible_alloc::try_from_elem;
 use crate::{Result, Tensor};
 
 /// The sums of the images of each lane.
@@ -84,14 +84,9 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Ordered {
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
         let (sources, geometry) = ([0, 1].map(|index| source(sources, index)), &self.0.geometry);
-        let mut tasks = Vec::new();
-        let outs = out.chunks_mut(self.0.group_size().max(1)).enumerate();
-        for (number, out) in outs.skip(parts.start).take(parts.len()) {
-            let groups = geometry.groups.max(1);
-            try_push(&mut tasks, ((number / groups, number % groups), out))?;
-        }
-        for_each_task(self.0.threads, tasks, scratch, geometry.scratch(), &|(at, out), scratch| {
-            self.0.add_lane(*at, out, sources, scratch)
+        let (tasks, groups) = (elements_of(out, self.0.group_size(), parts)?, geometry.groups.max(1));
+        for_each_task(self.0.threads, tasks, scratch, geometry.scratch(), &|(number, out), scratch| {
+            self.0.add_lane((*number / groups, *number % groups), out, sources, scratch)
         })
     }
 }

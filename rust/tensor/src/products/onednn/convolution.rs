@@ -307,12 +307,9 @@ impl Parts {
         let at = self.division.part(number);
         let geometry = self.division.geometry_of(&at);
         let prepared = self.prepared.iter().find(|(known, _)| *known == geometry);
-        let [input, output, weight] = self.tensors(&at);
-        let [first, second] = match pass {
-            ConvPass::Forward => [part(first, input.0, input.1), part(second, weight.0, weight.1)],
-            ConvPass::InputGradient => [part(first, output.0, output.1), part(second, weight.0, weight.1)],
-            ConvPass::WeightGradient => [part(first, output.0, output.1), part(second, input.0, input.1)],
-        };
+        let [of_first, of_second] = pass.operands(self.tensors(&at));
+        let [first, second] =
+            [(first, of_first), (second, of_second)].map(|(data, (start, length))| part(data, start, length));
         let needed: usize = geometry.result_shape(pass).iter().product();
         let Some((_, convolution)) =
             prepared.filter(|_| out.len() == needed && !first.is_empty() && !second.is_empty())
@@ -334,8 +331,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Returns the first element and the number of elements, from the first to the last one, of the input, the output and the
-    /// weight of a part.
+    /// Returns the first element and the number of elements, from the first to the last one, of the input, the weight and the
+    /// output of a part.
     fn tensors(&self, at: &Part) -> [(usize, usize); 3] {
         let Division { pass, geometry: ref g, .. } = self.division;
         let of_part = self.division.geometry_of(at);
@@ -356,8 +353,8 @@ impl Parts {
         let output_channel = at.groups.start * g.filters + filters;
         [
             span(of_part.input_shape(), g.input_shape(), at.images.start, input_channel),
-            span(of_part.output_shape(), g.output_shape(), at.images.start, output_channel),
             span(of_part.weight_shape(), g.weight_shape(), output_channel, channels),
+            span(of_part.output_shape(), g.output_shape(), at.images.start, output_channel),
         ]
     }
 }

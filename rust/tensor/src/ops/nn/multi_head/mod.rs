@@ -301,14 +301,12 @@ impl MultiHeadArgs<'_> {
             let expected = format!("have a last dimension of size embed_dim, {size}");
             return Err(Error::shape(OP, "query", expected, self.query.shape()));
         }
-        for (argument, tensor) in [("query", self.query), ("key", self.key), ("value", self.value)] {
-            if tensor.ndim() != ndim || !matches!(ndim, 2 | 3) {
-                let expected = if matches!(ndim, 2 | 3) {
-                    "have as many dimensions as query"
-                } else {
-                    "have 2 or 3 dimensions"
-                };
-                return Err(Error::shape(OP, argument, expected, tensor.shape()));
+        if !matches!(ndim, 2 | 3) {
+            return Err(Error::shape(OP, "query", "have 2 or 3 dimensions", self.query.shape()));
+        }
+        for (argument, tensor) in [("key", self.key), ("value", self.value)] {
+            if tensor.ndim() != ndim {
+                return Err(Error::shape(OP, argument, "have as many dimensions as query", tensor.shape()));
             }
         }
         let (is_batched, is_transposed) = (ndim == 3, ndim == 3 && !self.batch_first);
@@ -362,18 +360,14 @@ impl MultiHeadArgs<'_> {
         shape("attn_mask", self.attn_mask, &[&[rows, keys], &[heads, rows, keys]])?;
         shape("key_padding_mask", self.key_padding_mask, &[&[batch, keys]])?;
         for (argument, mask) in [("attn_mask", self.attn_mask), ("key_padding_mask", self.key_padding_mask)] {
-            if let Some(mask) = mask
-                && mask.dtype() == DType::Int64
-            {
-                return Err(Error::dtype(OP, argument, "bool or floating point", mask.dtype()));
+            if mask.is_some_and(|mask| mask.dtype() == DType::Int64) {
+                return Err(Error::dtype(OP, argument, "bool or floating point", DType::Int64));
             }
         }
-        match (self.is_causal, self.attn_mask) {
-            (true, None) => {
-                Err(Error::value(OP, "attn_mask", "be a causal mask if is_causal is True", "None"))
-            }
-            _ => Ok(()),
+        if self.is_causal && self.attn_mask.is_none() {
+            return Err(Error::value(OP, "attn_mask", "be a causal mask if is_causal is True", "None"));
         }
+        Ok(())
     }
 }
 
