@@ -344,6 +344,10 @@ impl Tile {
 }
 
 impl<T: Element, A: Element, B: Element> TiledMatmul<T, A, B> {
+    fn new(batch: MatrixBatch, by: MultiplyBy<T, A, B>, threads: usize) -> Self {
+        TiledMatmul { batch, by, threads, index: 0, row: 0, column: 0, depth: 0 }
+    }
+
     /// Returns the next tile, or `None` after the last one.
     fn next_tile(&self) -> Option<Tile> {
         let MatrixBatch { pairs, left, right } = &self.batch;
@@ -460,7 +464,7 @@ pub(crate) fn matmul_by<T: Element, A: Element, B: Element>(
     }
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
     let chunk_work = by.chunk_work();
-    let parts = TiledMatmul { batch, by, threads, index: 0, row: 0, column: 0, depth: 0 };
+    let parts = TiledMatmul::new(batch, by, threads);
     check_count(OP, shape, count)?;
     let sources = [TensorPart::up_to(&a, end_a), TensorPart::up_to(&b, end_b)].map(Some);
     launch_chunked::<T, A, B>(OP, placement, shape, sources, chunk_work, parts)
@@ -487,15 +491,7 @@ mod tests {
         let right = Matrix::from_rows(columns, depth, depth).transposed();
         let mut out = vec![T::default(); batch * rows * columns];
         let batch = MatrixBatch { pairs, left, right };
-        let mut kernel = TiledMatmul {
-            batch,
-            by: MultiplyBy::Static(&Native),
-            threads,
-            index: 0,
-            row: 0,
-            column: 0,
-            depth: 0,
-        };
+        let mut kernel = TiledMatmul::new(batch, MultiplyBy::Static(&Native), threads);
         while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
         out
     }

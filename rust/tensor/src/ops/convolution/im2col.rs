@@ -22,19 +22,17 @@ pub(super) fn run(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Tensor> {
     let lot = (ELEMENTS / patches.max(1)).max(1);
     // Gradients and outputs of halves are added to before they are rounded.
     let dtype = call.dtype().compute();
-    let mut parts = Vec::new();
-    let mut next = 0usize;
-    while next < g.batch.max(1) {
-        let end = next.saturating_add(lot).min(g.batch);
-        let geometry = ConvGeometry { batch: end - next, ..*g };
-        let part = &images(&first, next, end)?;
-        parts.push(match call.pass() {
-            ConvPass::Forward => forward(geometry, part, &second, dtype)?,
-            ConvPass::InputGradient => input_gradient(geometry, part, &second, dtype)?,
-            ConvPass::WeightGradient => weight_gradient(geometry, part, &images(&second, next, end)?, dtype)?,
-        });
-        next = end.max(next + 1);
-    }
+    let parts = (0..g.batch.max(1)).step_by(lot).map(|start| {
+        let end = start.saturating_add(lot).min(g.batch);
+        let geometry = ConvGeometry { batch: end - start, ..*g };
+        let part = &images(&first, start, end)?;
+        match call.pass() {
+            ConvPass::Forward => forward(geometry, part, &second, dtype),
+            ConvPass::InputGradient => input_gradient(geometry, part, &second, dtype),
+            ConvPass::WeightGradient => weight_gradient(geometry, part, &images(&second, start, end)?, dtype),
+        }
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
     let out = match (call.pass(), parts.as_slice()) {
         (_, [part]) => part.clone(),
         (ConvPass::WeightGradient, [first, others @ ..]) => {

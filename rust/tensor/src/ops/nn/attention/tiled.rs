@@ -53,10 +53,7 @@ impl Operands {
             return Err(Error::shape(OP, "query", "have 4 dimensions", query.shape()));
         };
         let group = heads / shared.max(1);
-        let strides = |tensor: &Tensor| match *tensor.strides() {
-            [batch, head, row, column] => [batch, head, row, column],
-            _ => [0; 4],
-        };
+        let strides = |tensor: &Tensor| <[usize; 4]>::try_from(tensor.strides()).unwrap_or_default();
         let matrix = |tensor: &Tensor| {
             let [_, _, row_stride, column_stride] = strides(tensor);
             let [.., rows, columns] = *tensor.shape() else { return Matrix::from_rows(0, 0, 0) };
@@ -68,17 +65,17 @@ impl Operands {
         let mask_strides =
             mask.as_ref().map(|mask| mask.layout().broadcast_strides(&[batch, heads, rows, keys]));
         let mask_strides = mask_strides.as_deref().and_then(|strides| <[usize; 4]>::try_from(strides).ok());
-        let mask_start = mask.as_ref().map_or(0, Tensor::storage_offset);
-        let operands = [of_queries(strides(query)), of_keys(strides(key)), of_keys(strides(value))];
-        let [query_steps, key_steps, value_steps] = &operands;
-        let mask_steps = of_queries(mask_strides.unwrap_or_default());
-        let operands = [
-            (query_steps, query.storage_offset()),
-            (key_steps, key.storage_offset()),
-            (value_steps, value.storage_offset()),
-            (&mask_steps, mask_start),
+        let steps = [
+            of_queries(strides(query)),
+            of_keys(strides(key)),
+            of_keys(strides(value)),
+            of_queries(mask_strides.unwrap_or_default()),
         ];
-        let operands = operands.map(|(strides, offset)| PlanOperand { strides, offset, size: 1 });
+        let offsets = [Some(query), Some(key), Some(value), mask.as_ref()]
+            .map(|tensor| tensor.map_or(0, Tensor::storage_offset));
+        let operands = steps.iter().zip(offsets);
+        let operands: Vec<_> =
+            operands.map(|(strides, offset)| PlanOperand { strides, offset, size: 1 }).collect();
         let plan = Plan::new(&Layout::contiguous(&[batch, shared, group]), &operands);
         let heads_of = AttentionHeads {
             plan,
