@@ -70,7 +70,7 @@ fn pair(argument: &'static str, given: [i64; 2], least: i64) -> Result<[usize; 2
         Error::value(OP, argument, expected, Tuple(&given))
     };
     let [rows, columns] = given.map(|number| usize::try_from(number).ok().filter(|_| number >= least));
-    Ok([rows.ok_or_else(err_value)?, columns.ok_or_else(err_value)?])
+    rows.zip(columns).map(<[usize; 2]>::from).ok_or_else(err_value)
 }
 
 /// Returns an error unless the types and devices of the arguments agree.
@@ -138,12 +138,8 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
     if let Some(bias) = options.bias
         && bias.shape() != [filters]
     {
-        return Err(Error::shape(
-            OP,
-            "bias",
-            format!("have shape ({filters},), one number a filter"),
-            bias.shape(),
-        ));
+        let expected = format!("have shape ({filters},), one number a filter");
+        return Err(Error::shape(OP, "bias", expected, bias.shape()));
     }
     if [rows, columns].contains(&0) {
         return Err(Error::shape(OP, "input", "have rows and columns", input.shape()));

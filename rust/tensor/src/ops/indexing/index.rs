@@ -173,50 +173,46 @@ impl Tensor {
         let mut dims = Vec::new();
         for index in indices {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
-            match index {
+            // The tensors that index the dimensions of the view from `dim` on, and the dimensions that the item skips.
+            let (found, skipped) = match index {
                 Index::Integer(position) => {
                     wrap_index(op, *position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
                     view = view.select(at, *position)?;
+                    (Vec::new(), 0)
                 }
                 // As in PyTorch a whole dimension needs no view.
-                Index::Slice { start: None, end: None, step: 1 } => dim += 1,
+                Index::Slice { start: None, end: None, step: 1 } => (Vec::new(), 1),
                 Index::Slice { start, end, step } => {
                     view = view.slice(at, *start, *end, *step)?;
-                    dim += 1;
+                    (Vec::new(), 1)
                 }
                 Index::NewAxis => {
                     view = view.unsqueeze(at)?;
-                    dim += 1;
+                    (Vec::new(), 1)
                 }
-                Index::Ellipsis => dim += rest,
+                Index::Ellipsis => (Vec::new(), rest),
                 &Index::Range { first, last, step } => {
                     // Before the positions are listed: the range may be long.
                     let size = view.shape().get(dim).copied().unwrap_or(0);
                     wrap_index(op, first, source_dim, size)?;
                     wrap_index(op, last, source_dim, size)?;
                     let (end, step) = (Scalar::Int(last + step.signum()), Scalar::Int(step));
-                    indexed.push((Tensor::arange(Scalar::Int(first), end, step, DType::Int64)?, source_dim));
-                    dims.push(dim);
-                    dim += 1;
+                    (vec![Tensor::arange(Scalar::Int(first), end, step, DType::Int64)?], 0)
                 }
                 // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
                 // it is false.
                 Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
                     let size: i64 = value.item()?.cast();
                     view = view.unsqueeze(at)?;
-                    let selected = Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?;
-                    indexed.push((selected, source_dim));
-                    dims.push(dim);
-                    dim += 1;
+                    (vec![Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?], 0)
                 }
                 Index::Tensor(tensor) => {
-                    let sizes = view.shape().get(dim..).unwrap_or_default();
-                    let found = to_indices(op, tensor, sizes)?;
-                    dims.extend((dim..).take(found.len()));
-                    dim += found.len();
-                    indexed.extend(found.into_iter().zip(source_dim..));
+                    (to_indices(op, tensor, view.shape().get(dim..).unwrap_or_default())?, 0)
                 }
-            }
+            };
+            dims.extend((dim..).take(found.len()));
+            dim += found.len() + skipped;
+            indexed.extend(found.into_iter().zip(source_dim..));
             source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
         }
         if view.is(self) {

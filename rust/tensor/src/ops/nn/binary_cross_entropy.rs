@@ -8,7 +8,7 @@ use crate::loops::real::Real;
 use crate::ops::elementwise::operand::{
     check_device, check_floating_point, check_no_gradient, check_same_dtype, result_type,
 };
-use crate::ops::elementwise::selection::zero_where;
+use crate::ops::elementwise::selection::clamp;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 
@@ -41,12 +41,6 @@ fn check_factor(
     }
     check_no_gradient(op, argument, Some(weight))?;
     if weight.ndim() > 0 { check_device(op, input, weight) } else { Ok(()) }
-}
-
-/// Returns the larger of each element and `least`, by recorded operations.
-fn at_least(values: &Tensor, least: f64) -> Result<Tensor> {
-    let below = values.detach().less(least)?;
-    zero_where(&below, values)?.add(&below.cast(values.dtype())?.mul(least)?)
 }
 
 /// Returns the loss of a probability. It is larger than 100 for none.
@@ -87,13 +81,13 @@ fn stored_like(op: &'static str, input: &Tensor, losses: &Tensor) -> Result<Tens
 
 /// Computes the gradient of the input by recorded operations: `g * (x - t) / (x * (1 - x))`.
 fn of_input(gradient: &Tensor, input: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let variance = at_least(&input.mul(&input.rsub(1i64)?)?, LEAST_VARIANCE)?;
+    let variance = clamp(&input.mul(&input.rsub(1i64)?)?, Some(LEAST_VARIANCE.into()), None)?;
     gradient.mul(&input.sub(target)?.div(&variance)?)
 }
 
 /// Computes the gradient of the target by recorded operations: `g * (ln(1 - x) - ln(x))`.
 fn of_target(gradient: &Tensor, input: &Tensor) -> Result<Tensor> {
-    let logarithm = |probability: &Tensor| at_least(&probability.log()?, LEAST_LOGARITHM);
+    let logarithm = |probability: &Tensor| clamp(&probability.log()?, Some(LEAST_LOGARITHM.into()), None);
     gradient.mul(&logarithm(&input.rsub(1i64)?)?.sub(&logarithm(input)?)?)
 }
 

@@ -129,26 +129,19 @@ mod tests {
 
     #[test]
     fn lstm_names_the_operand_that_does_not_fit() {
-        let text = |at: usize, operand: Tensor| {
+        let refuses = |at: usize, operand: Tensor, expected: &str| {
             let mut operands = operands();
             operands[at] = operand;
-            run(&operands).unwrap_err().to_string()
+            assert_eq!(run(&operands).unwrap_err().to_string(), format!("lstm: {expected}"));
         };
-        assert_eq!(text(0, waves(&[3, 2], 0.0)), "lstm: input must have 3 dimensions, got shape (3, 2)");
-        assert_eq!(
-            text(0, waves(&[0, 2, 3], 0.0)),
-            "lstm: input must have at least one step, got shape (0, 2, 3)"
-        );
-        assert_eq!(
-            text(2, waves(&[1, 1, 2], 0.0)),
-            "lstm: hx[1] must be of shape (1, 2, 2), got shape (1, 1, 2)"
-        );
-        assert_eq!(
-            text(4, waves(&[8, 3], 0.0)),
-            "lstm: a hidden weight of params must be of shape (8, 2), got shape (8, 3)"
-        );
-        let single = waves(&[8], 0.0).cast(DType::Float32).unwrap();
-        assert_eq!(text(5, single), "lstm: dtypes must match, got float64 and float32");
+        let zeros = |shape: &[usize]| Tensor::zeros(shape, DType::Float64).unwrap();
+        refuses(0, zeros(&[3, 2]), "input must have 3 dimensions, got shape (3, 2)");
+        refuses(0, zeros(&[0, 2, 3]), "input must have at least one step, got shape (0, 2, 3)");
+        refuses(2, zeros(&[1, 1, 2]), "hx[1] must be of shape (1, 2, 2), got shape (1, 1, 2)");
+        let expected = "a hidden weight of params must be of shape (8, 2), got shape (8, 3)";
+        refuses(4, zeros(&[8, 3]), expected);
+        let single = Tensor::zeros(&[8], DType::Float32).unwrap();
+        refuses(5, single, "dtypes must match, got float64 and float32");
     }
 
     #[test]

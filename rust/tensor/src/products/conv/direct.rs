@@ -75,21 +75,27 @@ impl Direct {
         [of_parts, of_elements].map(|sizes| sizes.iter().copied().fold(1, usize::saturating_mul))
     }
 
+    /// Adds the products of the taps of a filter and a plane of an operand to a plane of the result.
+    fn add_taps<T: Element>(&self, out: &mut [T], plane: &[T], weight: &[T], [filter, channel]: [usize; 2]) {
+        let (g, step) = (&self.geometry, self.geometry.stride[1].max(1));
+        let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
+        for (tap, &factor) in g.taps().zip(taps) {
+            for_each_line(g, tap, &mut |Line { input, output, length }| match self.pass {
+                ConvPass::InputGradient => add_scaled((out, input, step), (plane, output, 1), length, factor),
+                _ => add_scaled((out, output, 1), (plane, input, step), length, factor),
+            });
+        }
+    }
+
     /// Computes an output channel of an image.
     fn forward<T: Element>(&self, number: usize, out: &mut [T], [input, weight, bias]: [&[T]; 3]) {
         let g = &self.geometry;
-        let (filters, step) = (g.groups * g.filters, g.stride[1].max(1));
+        let filters = g.groups * g.filters;
         let (image, filter) = (number / filters.max(1), number % filters.max(1));
         let group = filter / g.filters.max(1);
         for channel in 0..g.channels {
             let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
-            let plane = part(input, plane, g.plane());
-            let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
-            for (tap, factor) in g.taps().zip(taps) {
-                for_each_line(g, tap, &mut |line| {
-                    add_scaled((out, line.output, 1), (plane, line.input, step), line.length, *factor);
-                });
-            }
+            self.add_taps(out, part(input, plane, g.plane()), weight, [filter, channel]);
         }
         if let Some(bias) = bias.get(filter) {
             out.iter_mut().for_each(|out| *out = out.plus(*bias));
@@ -99,18 +105,12 @@ impl Direct {
     /// Computes the gradient of an input channel of an image.
     fn input_gradient<T: Element>(&self, number: usize, out: &mut [T], [gradient, weight, _]: [&[T]; 3]) {
         let g = &self.geometry;
-        let (channels, step) = (g.groups * g.channels, g.stride[1].max(1));
+        let channels = g.groups * g.channels;
         let (image, channel) = (number / channels.max(1), number % channels.max(1));
         let (group, channel) = (channel / g.channels.max(1), channel % g.channels.max(1));
         for filter in group * g.filters..(group + 1) * g.filters {
             let plane = (image * g.groups * g.filters + filter) * g.positions();
-            let plane = part(gradient, plane, g.positions());
-            let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
-            for (tap, factor) in g.taps().zip(taps) {
-                for_each_line(g, tap, &mut |line| {
-                    add_scaled((out, line.input, step), (plane, line.output, 1), line.length, *factor);
-                });
-            }
+            self.add_taps(out, part(gradient, plane, g.positions()), weight, [filter, channel]);
         }
     }
 

@@ -291,8 +291,7 @@ fn can_run_flash(call: &AttentionCall) -> Condition {
     require(depth == value_depth && depth > 0, || {
         format!("needs query and value of one size, got {depth} and {value_depth}")
     })?;
-    check_heads(call, true)?;
-    check_dense(call)
+    check_operands(call, true)
 }
 
 /// PyTorch: `can_use_mem_efficient_attention`.
@@ -304,8 +303,7 @@ fn can_run_efficient(call: &AttentionCall) -> Condition {
     check_multiples([depth, value_depth], unit)?;
     let requires_grad = call.mask.as_ref().is_some_and(|mask| mask.requires_grad);
     require(!requires_grad, || "needs an attn_mask that does not require grad")?;
-    check_heads(call, false)?;
-    check_dense(call)
+    check_operands(call, false)
 }
 
 /// PyTorch: `can_use_cudnn_attention`.
@@ -318,8 +316,7 @@ fn can_run_cudnn(call: &AttentionCall) -> Condition {
     require(largest <= 128, || format!("needs sizes of heads up to 128, got {largest}"))?;
     check_multiples([depth, value_depth], 8)?;
     require(keys != 1, || "needs at least 2 keys, got 1")?;
-    check_heads(call, true)?;
-    check_dense(call)
+    check_operands(call, true)
 }
 
 /// The sizes of a call with 4 dimensions.
@@ -357,17 +354,14 @@ fn check_multiples(sizes: [usize; 2], unit: usize) -> Condition {
     })
 }
 
-/// Checks that nothing is broadcast, and that heads of keys are shared only where the kernel can do so.
-fn check_heads(call: &AttentionCall, has_gqa: bool) -> Condition {
+/// Checks that nothing is broadcast, that heads of keys are shared only where the kernel can do so, and that rows have no
+/// gaps. On the CPU those of a mask may have some.
+fn check_operands(call: &AttentionCall, has_gqa: bool) -> Condition {
     let Sizes { batch: [b_q, b_k, b_v], heads: [h_q, h_k, h_v], .. } = Sizes::of(call)?;
     require(b_q == b_k && b_q == b_v, || format!("needs equal batch sizes, got {b_q}, {b_k} and {b_v}"))?;
     let are_equal = h_q == h_k && h_q == h_v;
     let are_shared = call.enable_gqa && has_gqa && h_k == h_v && h_k > 0 && h_q % h_k == 0;
-    require(are_equal || are_shared, || format!("needs equal numbers of heads, got {h_q}, {h_k} and {h_v}"))
-}
-
-/// Checks that the rows of the operands have no gaps. On the CPU a mask may have some.
-fn check_dense(call: &AttentionCall) -> Condition {
+    require(are_equal || are_shared, || format!("needs equal numbers of heads, got {h_q}, {h_k} and {h_v}"))?;
     let is_dense_mask = call.mask.as_ref().is_none_or(|mask| mask.has_dense_rows);
     let holds = call.has_dense_rows && (call.is_on_cpu() || is_dense_mask);
     require(holds, || "needs a stride of 1 in the last dimension")

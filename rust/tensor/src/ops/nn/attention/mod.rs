@@ -202,12 +202,13 @@ mod tests {
     fn flash_and_math_agree_on_values_and_gradients() {
         let bools = random(9, &[3, 1, 130, 300]).greater(0.3).unwrap();
         let numbers = random(8, &[130, 300]);
-        let causal = AttentionOptions { is_causal: true, ..AttentionOptions::default() };
-        let gqa = AttentionOptions { enable_gqa: true, ..AttentionOptions::default() };
-        let masked = |mask| AttentionOptions { mask: Some(mask), ..AttentionOptions::default() };
-        let scaled = AttentionOptions { scale: Some(-0.7), ..AttentionOptions::default() };
+        let plain = AttentionOptions::default();
+        let causal = AttentionOptions { is_causal: true, ..plain };
+        let gqa = AttentionOptions { enable_gqa: true, ..plain };
+        let masked = |mask| AttentionOptions { mask: Some(mask), ..plain };
+        let scaled = AttentionOptions { scale: Some(-0.7), ..plain };
         for (rows, keys, shared, options) in [
-            (130, 300, 4, AttentionOptions::default()),
+            (130, 300, 4, plain),
             (1, 1, 4, causal),
             (300, 130, 4, causal),
             (130, 300, 4, causal),
