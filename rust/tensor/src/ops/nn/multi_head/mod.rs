@@ -360,8 +360,9 @@ impl MultiHeadArgs<'_> {
         shape("attn_mask", self.attn_mask, &[&[rows, keys], &[heads, rows, keys]])?;
         shape("key_padding_mask", self.key_padding_mask, &[&[batch, keys]])?;
         for (argument, mask) in [("attn_mask", self.attn_mask), ("key_padding_mask", self.key_padding_mask)] {
-            if mask.is_some_and(|mask| mask.dtype() == DType::Int64) {
-                return Err(Error::dtype(OP, argument, "bool or floating point", DType::Int64));
+            let given = mask.map(Tensor::dtype).filter(|dtype| dtype.is_integer());
+            if let Some(given) = given {
+                return Err(Error::dtype(OP, argument, "bool or floating point", given));
             }
         }
         if self.is_causal && self.attn_mask.is_none() {
