@@ -197,6 +197,14 @@ def test_errors_of_the_layer_name_it() -> None:
         layer(x.double(), x.double(), x.double())
     with pytest.raises(errors.DTypeError, match=r"^MultiheadAttention: "):
         layer(x, x, x.long())
+    masks: dict[str, Any] = {
+        "attn_mask": interlock.ones(3, 3, dtype=interlock.int32),
+        "key_padding_mask": interlock.ones(2, 3, dtype=interlock.uint8),
+    }
+    for name, mask in masks.items():
+        message = f"^MultiheadAttention: {name} must be bool or floating point, got u?int"
+        with pytest.raises(errors.DTypeError, match=message):
+            layer(x, x, x, **{name: mask})
     wide = interlock.ones(2, 3, 7)
     message = "query must have a last dimension of size embed_dim, 4, got shape (2, 3, 7)"
     with pytest.raises(errors.ShapeError, match=f"^MultiheadAttention: {re.escape(message)}$"):

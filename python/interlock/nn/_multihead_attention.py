@@ -175,7 +175,7 @@ class MultiheadAttention:
 
         Raises:
             ShapeError: The shapes are incompatible.
-            DTypeError: The dtypes differ.
+            DTypeError: The dtypes differ, or a mask is of integers.
             ArgumentError: `is_causal` is True without a mask.
 
         Example:

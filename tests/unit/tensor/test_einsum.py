@@ -15,6 +15,7 @@ from tests.unit.tensor import gradcheck
 EQUATIONS: dict[str, list[tuple[int, ...]]] = {
     "ij,jk->ik": [(2, 3), (3, 4)],
     "ij,jk": [(2, 3), (3, 4)],
+    "ij , kj": [(2, 3), (4, 3)],
     "bij,bjk->bik": [(2, 2, 3), (2, 3, 2)],
     "ba": [(2, 3)],
     "ij->": [(2, 3)],
@@ -23,6 +24,7 @@ EQUATIONS: dict[str, list[tuple[int, ...]]] = {
     "iij->j": [(2, 2, 3)],
     "i,j->ij": [(2,), (3,)],
     "...ij,...jk->...ik": [(4, 2, 3), (5, 4, 3, 2)],
+    "...ij,...jk": [(4, 2, 3), (5, 4, 3, 2)],
     "...i->...": [(2, 3, 4)],
     "ij,jk,kl->il": [(2, 3), (3, 4), (4, 2)],
     "ab,cb,ad->cd": [(2, 3), (4, 3), (2, 2)],

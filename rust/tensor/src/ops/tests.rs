@@ -2,7 +2,7 @@
 
 use super::indexing::gather_scatter::{IndexedLayout, ScatterReduce, gather_at, scatter};
 use super::indexing::positions::Order;
-use super::nn::class_grid::{ClassGrid, distribute_gradient, sample_weights, select_scores};
+use super::nn::class_grid::ClassGrid;
 use super::nn::layer_norm_rows::{NormResults, NormRows, layer_norm, layer_norm_backward};
 use super::random::samples::{bernoulli, multinomial};
 use super::reduction::cumulative_products::cumulative_products;
@@ -13,7 +13,7 @@ use crate::products::{
     convolve, matmul,
 };
 use crate::testing::doubles;
-use crate::{Error, ErrorKind, Result, Tensor};
+use crate::{DType, Error, ErrorKind, Result, Tensor};
 
 /// Returns whether a launch has refused an operand.
 fn is_refused<T>(result: Result<T>) -> bool {
@@ -61,13 +61,12 @@ fn kernels_of_rows_refuse_operands_smaller_than_their_layouts() {
 #[test]
 fn kernels_of_classes_refuse_operands_smaller_than_their_grid() {
     let (grid, targets) = (ClassGrid { classes: 3, inner: 1, ignore_index: -100 }, indices(&[0, 2]));
-    let select = |scores: usize| select_scores::<f64>("test", &elements(scores), &targets, grid);
+    let select = |scores: usize| grid.select("test", &elements(scores), &targets);
     assert!(select(6).is_ok() && is_refused(select(5)));
-    let weights = |count: usize| sample_weights::<f64>("test", Some(&elements(count)), &targets, grid);
+    let weights = |count: usize| grid.weights("test", Some(&elements(count)), &targets, DType::Float64);
     assert!(weights(3).is_ok() && is_refused(weights(2)));
-    let distribute = |gradients: usize, shape: &[usize]| {
-        distribute_gradient::<f64>("test", &elements(gradients), &targets, shape, grid)
-    };
+    let distribute =
+        |gradients: usize, shape: &[usize]| grid.distribute("test", &elements(gradients), &targets, shape);
     assert!(distribute(2, &[2, 3]).is_ok());
     assert!(is_refused(distribute(1, &[2, 3])) && is_refused(distribute(2, &[3, 3])));
 }

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::chunk_of_parts;
 use super::matmul::{MatmulElement, Matrix, THREADED_WORK};
 use crate::iterate::Plan;
 use crate::iterate::parts::{item, part_mut, rest, rest_mut, source, take};
@@ -26,9 +27,6 @@ const KEYS: usize = 128;
 /// the differences from it. Their combination, the logarithm of the sum of the exponentials of the scores, would lose
 /// the sum in rounding where scores are large.
 const NORMALIZERS: usize = 2;
-
-/// The number of multiplications between two checks for interrupts.
-const CHUNK_WORK: usize = 1 << 28;
 
 /// The matrices of queries, keys and values, and the options of an attention.
 #[derive(Clone)]
@@ -90,6 +88,11 @@ impl AttentionHeads {
             part((3, (mask, Matrix { start: 0, rows, columns, row_stride, column_stride })))
         });
         Ok((sources, mask))
+    }
+
+    /// Returns the number of groups of matrices of queries that share their keys and values.
+    fn groups(&self) -> usize {
+        self.plan.numel() / self.group.max(1)
     }
 
     /// Returns the number of rows of all matrices of queries.
@@ -215,8 +218,7 @@ impl<T: MatmulElement + Real> PartedKernel<T, 3> for Forward {
     }
 
     fn chunk(&self) -> usize {
-        let work = self.heads.row_work().saturating_mul(ROWS).max(1);
-        (CHUNK_WORK / work).max(1).saturating_mul(self.threads)
+        chunk_of_parts(self.heads.row_work().saturating_mul(ROWS), self.threads)
     }
 
     fn run(
@@ -226,7 +228,7 @@ impl<T: MatmulElement + Real> PartedKernel<T, 3> for Forward {
         sources: &[&[T]],
     ) -> Result<()> {
         let heads = &self.heads;
-        let sources = [source(sources, 0), source(sources, 1), source(sources, 2), source(sources, 3)];
+        let sources = [0, 1, 2, 3].map(|index| source(sources, index));
         let position = |part: usize| (part / heads.tiles().max(1), heads.rows(part % heads.tiles().max(1)));
         let first_row = |part: usize| {
             let (head, (first, _)) = position(part);
@@ -366,20 +368,19 @@ impl Backward {
 
 impl<T: MatmulElement + Real> PartedKernel<T, 4> for Backward {
     fn parts(&self) -> usize {
-        self.heads.plan.numel() / self.heads.group.max(1)
+        self.heads.groups()
     }
 
     fn chunk(&self) -> usize {
         let rows = self.heads.query.rows.saturating_mul(self.heads.group);
-        let work = self.heads.row_work().saturating_mul(rows).max(1);
-        (CHUNK_WORK / work).max(1).saturating_mul(self.threads)
+        chunk_of_parts(self.heads.row_work().saturating_mul(rows), self.threads)
     }
 
     fn run(&self, parts: Range<usize>, out: [&mut [T]; 4], sources: &[&[T]]) -> Result<()> {
         let heads = &self.heads;
         let [query, key, value, scratch] = out;
-        let size = |matrix: Matrix| matrix.rows.saturating_mul(matrix.columns);
-        let sizes = [size(heads.query).saturating_mul(heads.group), size(heads.key), size(heads.value)];
+        let of_queries = heads.query.count().saturating_mul(heads.group);
+        let sizes = [of_queries, heads.key.count(), heads.value.count()];
         let [mut query, mut key, mut value] = [(query, sizes[0]), (key, sizes[1]), (value, sizes[2])]
             .map(|(out, size)| rest_mut(out, parts.start.saturating_mul(size)));
         let saved = Saved {
@@ -460,11 +461,9 @@ pub(crate) fn attention_backward<T: MatmulElement + Real>(
     sources.push(TensorPart::contiguous(results.gradient, elements));
     sources.extend(mask);
     let shapes = [query.shape(), key.shape(), value.shape(), &scratch];
-    let groups = heads.plan.numel() / heads.group.max(1);
-    let size = |matrix: Matrix| matrix.rows.saturating_mul(matrix.columns);
-    check_count(op, shapes[0], heads.plan.numel().saturating_mul(size(heads.query)))?;
-    check_count(op, shapes[1], groups.saturating_mul(size(heads.key)))?;
-    check_count(op, shapes[2], groups.saturating_mul(size(heads.value)))?;
+    check_count(op, shapes[0], heads.plan.numel().saturating_mul(heads.query.count()))?;
+    check_count(op, shapes[1], heads.groups().saturating_mul(heads.key.count()))?;
+    check_count(op, shapes[2], heads.groups().saturating_mul(heads.value.count()))?;
     let threads = heads.threads(placement);
     let kernel = Backward { heads, threads };
     let [query, key, value, _] = launch_several::<T, 4>(op, placement, shapes, &sources, kernel)?;

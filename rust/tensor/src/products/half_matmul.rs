@@ -48,8 +48,7 @@ mod tests {
         let row: Vec<f16> = [2048.0, 1.0, 1.0, 60000.0, 60000.0, -60000.0].map(f16::from_f32).to_vec();
         let ones = vec![f16::ONE; 6];
         for (depth, expected) in [(3, 2048.0), (4, 62048.0), (6, f32::INFINITY)] {
-            let left = Matrix { start: 0, rows: 1, columns: depth, row_stride: 6, column_stride: 1 };
-            let right = Matrix { start: 0, rows: depth, columns: 1, row_stride: 1, column_stride: 6 };
+            let (left, right) = (Matrix::from_rows(1, depth, 6), Matrix::from_rows(depth, 1, 1));
             let mut out = [f16::ZERO];
             f16::add_product(&mut out, 1, (&row, left), (&ones, right)).unwrap();
             assert_eq!(out[0].to_f32(), f16::from_f32(expected).to_f32(), "{depth}");

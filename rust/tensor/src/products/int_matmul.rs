@@ -118,13 +118,10 @@ mod tests {
         for (rows, depth, columns) in [(1, 1, 1), (3, 4, 5), (7, 9, 2), (2, 3, 17), (5, 8, 8)] {
             for transposed in [false, true] {
                 for column_stride in [0, 1, 3] {
-                    let left = Matrix { start: 2, rows, columns: depth, row_stride: 11, column_stride: 1 };
-                    let right = Matrix { start: 5, rows: depth, columns, row_stride: 60, column_stride };
-                    let right = if transposed {
-                        Matrix { row_stride: column_stride, column_stride: 60, ..right }
-                    } else {
-                        right
-                    };
+                    let left = Matrix::from_rows(rows, depth, 11).at(2);
+                    let [row_stride, column_stride] =
+                        if transposed { [column_stride, 60] } else { [60, column_stride] };
+                    let right = Matrix { start: 5, rows: depth, columns, row_stride, column_stride };
                     let mut out = vec![0; rows * columns];
                     add(&mut out, columns, (&numbers, left), (&numbers, right)).unwrap();
                     assert_eq!(out, expected(&numbers, left, &numbers, right));

@@ -30,9 +30,20 @@ impl Matrix {
     /// Returns an element.
     #[inline]
     pub fn element<T: Element>(&self, memory: &[T], row: usize, column: usize) -> T {
+        item(memory, self.position(row, column))
+    }
+
+    /// Returns the position of an element in memory.
+    #[inline]
+    fn position(&self, row: usize, column: usize) -> usize {
         let offset =
             row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
-        item(memory, self.start.saturating_add(offset))
+        self.start.saturating_add(offset)
+    }
+
+    /// Returns the number of elements.
+    pub(super) fn count(&self) -> usize {
+        self.rows.saturating_mul(self.columns)
     }
 
     /// Returns the order of the elements in memory, as BLAS describes it; `None` if neither rows nor columns are contiguous.
@@ -54,7 +65,7 @@ impl Matrix {
     }
 
     /// Returns whether every element is inside a memory of `length` elements.
-    pub(super) fn is_within(&self, length: usize) -> bool {
+    fn is_within(&self, length: usize) -> bool {
         (1..=length).contains(&self.end())
     }
 
@@ -96,10 +107,20 @@ impl Matrix {
 
     /// Returns the submatrix of `rows` rows from `row` on and `columns` columns from `column` on.
     fn submatrix(self, (row, rows): (usize, usize), (column, columns): (usize, usize)) -> Self {
-        let offset =
-            row.saturating_mul(self.row_stride).saturating_add(column.saturating_mul(self.column_stride));
-        Matrix { start: self.start.saturating_add(offset), rows, columns, ..self }
+        Matrix { start: self.position(row, column), rows, columns, ..self }
     }
+}
+
+/// Returns whether two matrices can be multiplied, and every element of them and of the product is inside memory of this many
+/// elements. Rows of the product begin every `step` elements and must not overlap.
+pub(super) fn is_product(
+    (out, step): (usize, usize),
+    (a, left): (usize, Matrix),
+    (b, right): (usize, Matrix),
+) -> bool {
+    let target = Matrix::from_rows(left.rows, right.columns, step);
+    let fits = left.is_within(a) && right.is_within(b) && target.is_within(out);
+    fits && right.rows == left.columns && step >= right.columns
 }
 
 /// The order of the elements of a matrix in memory: by rows or, transposed, by columns, which do not overlap.
@@ -217,10 +238,8 @@ macro_rules! matmul_with_gemm {
                 (b, right): (&[$float], Matrix),
             ) -> Result<()> {
                 let (rows, columns, depth) = (left.rows, right.columns, left.columns);
-                let target = Matrix { start: 0, rows, columns, row_stride: step, column_stride: 1 };
-                let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
                 // If the depth is 0 the product is zero, which is the initial content of `out`.
-                if !fits || right.rows != depth || step < columns {
+                if !is_product((out.len(), step), (a.len(), left), (b.len(), right)) {
                     return Ok(());
                 }
                 if rows * columns * depth <= SMALL {
@@ -229,7 +248,7 @@ macro_rules! matmul_with_gemm {
                 }
                 read_caches();
                 workspace::check(rows, columns, depth, size_of::<$float>())?;
-                // SAFETY: `fits` has checked that every element of all matrices is inside its slice. Rows of `out` do
+                // SAFETY: `is_product` has checked that every element of all matrices is inside its slice. Rows of `out` do
                 // not overlap, because their stride is at least their length, and `out` is borrowed exclusively.
                 // Strides inside a slice fit an isize.
                 unsafe {
@@ -325,6 +344,10 @@ impl Tile {
 }
 
 impl<T: Element, A: Element, B: Element> TiledMatmul<T, A, B> {
+    fn new(batch: MatrixBatch, by: MultiplyBy<T, A, B>, threads: usize) -> Self {
+        TiledMatmul { batch, by, threads, index: 0, row: 0, column: 0, depth: 0 }
+    }
+
     /// Returns the next tile, or `None` after the last one.
     fn next_tile(&self) -> Option<Tile> {
         let MatrixBatch { pairs, left, right } = &self.batch;
@@ -441,7 +464,7 @@ pub(crate) fn matmul_by<T: Element, A: Element, B: Element>(
     }
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
     let chunk_work = by.chunk_work();
-    let parts = TiledMatmul { batch, by, threads, index: 0, row: 0, column: 0, depth: 0 };
+    let parts = TiledMatmul::new(batch, by, threads);
     check_count(OP, shape, count)?;
     let sources = [TensorPart::up_to(&a, end_a), TensorPart::up_to(&b, end_b)].map(Some);
     launch_chunked::<T, A, B>(OP, placement, shape, sources, chunk_work, parts)
@@ -464,19 +487,11 @@ mod tests {
         let strides = [[rows * depth], [depth * columns]];
         let operands = strides.each_ref().map(|strides| PlanOperand { strides, offset: 0, size: 1 });
         let pairs = Plan::new(&Layout::contiguous(&[batch]), &operands);
-        let left = Matrix { start: 0, rows, columns: depth, row_stride: depth, column_stride: 1 };
-        let right = Matrix { start: 0, rows: depth, columns, row_stride: 1, column_stride: depth };
+        let left = Matrix::from_rows(rows, depth, depth);
+        let right = Matrix::from_rows(columns, depth, depth).transposed();
         let mut out = vec![T::default(); batch * rows * columns];
         let batch = MatrixBatch { pairs, left, right };
-        let mut kernel = TiledMatmul {
-            batch,
-            by: MultiplyBy::Static(&Native),
-            threads,
-            index: 0,
-            row: 0,
-            column: 0,
-            depth: 0,
-        };
+        let mut kernel = TiledMatmul::new(batch, MultiplyBy::Static(&Native), threads);
         while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
         out
     }

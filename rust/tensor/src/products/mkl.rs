@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use interlock::libraries::{LibraryFunctions, MKL};
 
-use super::matmul::{MatmulElement, Matrix};
+use super::matmul::{MatmulElement, Matrix, is_product};
 use super::multiplier::Multiplier;
 use super::one_thread::{OneThread, Threads};
 use crate::{Element, Error, Result};
@@ -50,10 +50,8 @@ impl Mkl {
         /// `CblasRowMajor`.
         const ROW_MAJOR: c_int = 101;
         let (rows, columns, depth) = (left.rows, right.columns, left.columns);
-        let target = Matrix::from_rows(rows, columns, step);
-        let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
         let prepared = FUNCTIONS.get().ok().zip(left.order().zip(right.order()));
-        let is_product = fits && right.rows == depth && step >= columns;
+        let is_product = is_product((out.len(), step), (a.len(), left), (b.len(), right));
         let Some((functions, (of_left, of_right))) = prepared.filter(|_| is_product) else {
             debug_assert!(false, "matrices in order, inside of their slices");
             return Err(Error::resized("matmul"));

@@ -19,6 +19,11 @@ impl Tensor {
         Ok(out)
     }
 
+    /// Returns the elements in the type of arithmetic, contiguous and without history, for a kernel.
+    pub(crate) fn contiguous_for_arithmetic(&self) -> Result<Tensor> {
+        iterate::cast(&self.detach(), self.dtype().compute())?.contiguous()
+    }
+
     /// Returns a copy in row-major order.
     pub fn contiguous_copy(&self) -> Result<Tensor> {
         let out = iterate::copy_as("clone", self, Layout::contiguous(self.shape()))?;

@@ -1,28 +1,20 @@
 //! Convolutions as calls of [`MATMUL`], whose flags control the arithmetic, with matrices of patches in
 //! memory of the device.
 
-use interlock::dispatch::{Composite, KernelError, Numerics};
+use interlock::dispatch::Composite;
 
 use super::OP;
 use super::call::{ConvArgs, ConvCall};
 use crate::dtype::dispatch_float;
 use crate::ops::products::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
 use crate::products::{ConvGeometry, ConvPass};
-use crate::{DType, Error, Result, Tensor, cat, iterate, products};
+use crate::{DType, Result, Tensor, cat, iterate, products};
 
 /// The most elements of the matrices of patches that exist at one time, unless those of one image have more.
 const ELEMENTS: usize = 1 << 24;
 
 /// Runs a pass. The images are divided into lots whose patches have a limited size.
-pub(super) fn run_im2col(
-    call: &ConvCall,
-    _: Numerics,
-    args: &ConvArgs<'_>,
-) -> Result<Tensor, KernelError<Error>> {
-    Ok(run(call, args)?)
-}
-
-fn run(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Tensor> {
+pub(super) fn run(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Tensor> {
     let g = call.geometry();
     let [first, second] = args.operands.map(|tensor| tensor.detach().contiguous());
     let (first, second) = (first?, second?);
@@ -30,19 +22,17 @@ fn run(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Tensor> {
     let lot = (ELEMENTS / patches.max(1)).max(1);
     // Gradients and outputs of halves are added to before they are rounded.
     let dtype = call.dtype().compute();
-    let mut parts = Vec::new();
-    let mut next = 0usize;
-    while next < g.batch.max(1) {
-        let end = next.saturating_add(lot).min(g.batch);
-        let geometry = ConvGeometry { batch: end - next, ..*g };
-        let part = &images(&first, next, end)?;
-        parts.push(match call.pass() {
-            ConvPass::Forward => forward(geometry, part, &second, dtype)?,
-            ConvPass::InputGradient => input_gradient(geometry, part, &second, dtype)?,
-            ConvPass::WeightGradient => weight_gradient(geometry, part, &images(&second, next, end)?, dtype)?,
-        });
-        next = end.max(next + 1);
-    }
+    let parts = (0..g.batch.max(1)).step_by(lot).map(|start| {
+        let end = start.saturating_add(lot).min(g.batch);
+        let geometry = ConvGeometry { batch: end - start, ..*g };
+        let part = &images(&first, start, end)?;
+        match call.pass() {
+            ConvPass::Forward => forward(geometry, part, &second, dtype),
+            ConvPass::InputGradient => input_gradient(geometry, part, &second, dtype),
+            ConvPass::WeightGradient => weight_gradient(geometry, part, &images(&second, start, end)?, dtype),
+        }
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
     let out = match (call.pass(), parts.as_slice()) {
         (_, [part]) => part.clone(),
         (ConvPass::WeightGradient, [first, others @ ..]) => {
@@ -72,11 +62,6 @@ fn multiply(g: ConvGeometry, a: &Tensor, b: &Tensor, shape: &[usize], dtype: DTy
     MATMUL.call(&MatmulCall::new(&a, &b), Some(Composite { name: OP, numerics: None }), &args)
 }
 
-/// Returns the matrices of patches of images.
-fn columns(geometry: ConvGeometry, images: &Tensor) -> Result<Tensor> {
-    products::columns(OP, geometry, images)
-}
-
 /// Returns the filters of each group as rows.
 fn rows(g: ConvGeometry, weight: &Tensor) -> Result<Tensor> {
     let weight = if g.has_channels_last() { weight.permute(&[0, 2, 3, 1])? } else { weight.clone() };
@@ -89,7 +74,7 @@ fn rows_of_output(g: ConvGeometry, gradient: &Tensor) -> Result<Tensor> {
 }
 
 fn forward(g: ConvGeometry, input: &Tensor, weight: &Tensor, dtype: DType) -> Result<Tensor> {
-    multiply(g, &rows(g, weight)?, &columns(g, input)?, &g.output_shape(), dtype)
+    multiply(g, &rows(g, weight)?, &products::columns(OP, g, input)?, &g.output_shape(), dtype)
 }
 
 fn input_gradient(g: ConvGeometry, gradient: &Tensor, weight: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -103,7 +88,7 @@ fn input_gradient(g: ConvGeometry, gradient: &Tensor, weight: &Tensor, dtype: DT
 }
 
 fn weight_gradient(g: ConvGeometry, gradient: &Tensor, input: &Tensor, dtype: DType) -> Result<Tensor> {
-    let patches = columns(g, input)?.transpose(-1, -2)?;
+    let patches = products::columns(OP, g, input)?.transpose(-1, -2)?;
     let [filters, a, b, c] = g.product_weight_shape();
     let of_images =
         multiply(g, &rows_of_output(g, gradient)?, &patches, &[g.batch, filters, a, b, c], dtype)?;

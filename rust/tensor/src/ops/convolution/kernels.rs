@@ -11,9 +11,8 @@ use interlock::dispatch::{
     annotate,
 };
 
-use super::OP;
 use super::call::{Conv2d, ConvArgs, ConvCall};
-use super::im2col::run_im2col;
+use super::{OP, im2col};
 use crate::ops::conditions::{
     Condition, MODEL_OF_ONEDNN, at_least, by_onednn, of_float, of_float32, on_cpu, on_device, require,
 };
@@ -91,7 +90,8 @@ pub static CONV2D: Op<Conv2d> = Op::new(&[
     Kernel::<Conv2d>::new("native", run_native)
         .obeys(&CUDNN_DEPTHWISE_KERNEL)
         .condition(is_depthwise_or_on_cpu),
-    Kernel::<Conv2d>::new("im2col", run_im2col).condition(|call| on_device(call.device())),
+    Kernel::<Conv2d>::new("im2col", |call, _, args| Ok(im2col::run(call, args)?))
+        .condition(|call| on_device(call.device())),
 ])
 .order(Order::new(&CUDNN_BENCHMARK, preferred_kernel));
 

@@ -38,9 +38,10 @@ impl Tensor {
     pub fn conv2d(&self, weight: &Tensor, options: &ConvOptions<'_>) -> Result<Tensor> {
         let geometry = shape::geometry(self, weight, options)?;
         if self.ndim() == 4 {
-            return forward(geometry, self, weight, options.bias);
+            return recorded(ConvPass::Forward, geometry, [self, weight], options.bias);
         }
-        forward(geometry, &self.unsqueeze(0)?, weight, options.bias)?.squeeze(Some(0))
+        let batch = &self.unsqueeze(0)?;
+        recorded(ConvPass::Forward, geometry, [batch, weight], options.bias)?.squeeze(Some(0))
     }
 
     /// Returns the choice of a kernel for [`conv2d`](Tensor::conv2d) now, without running it.
@@ -66,56 +67,53 @@ fn run(pass: ConvPass, geometry: ConvGeometry, args: &ConvArgs<'_>) -> Result<Te
     }
 }
 
-/// Returns the output of a convolution.
-fn forward(geometry: ConvGeometry, input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
-    let out = run(ConvPass::Forward, geometry, &ConvArgs::new(input, weight, bias))?;
-    let inputs: Vec<&Tensor> = [input, weight].into_iter().chain(bias).collect();
-    if let Some(mut builder) = NodeBuilder::new("ConvolutionBackward0", &inputs)? {
-        let (of_weight, of_input) = (builder.save_for(1, input)?, builder.save_for(0, weight)?);
-        let (dtype, has_bias) = (input.dtype(), bias.is_some());
+/// Returns the pass that computes the gradient of an operand of a pass, and whether its operands are the other operand of the
+/// pass and the gradient, in this order: otherwise the gradient is the first.
+///
+/// The input, the weight and the output are computed from two of them each, so gradients of any order are passes.
+fn pass_of_gradient(pass: ConvPass, operand: usize) -> (ConvPass, bool) {
+    match (pass, operand) {
+        (ConvPass::Forward, 0) => (ConvPass::InputGradient, false),
+        (ConvPass::Forward, _) => (ConvPass::WeightGradient, false),
+        (ConvPass::InputGradient, 0) => (ConvPass::Forward, false),
+        (ConvPass::InputGradient, _) => (ConvPass::WeightGradient, true),
+        (ConvPass::WeightGradient, 0) => (ConvPass::Forward, true),
+        (ConvPass::WeightGradient, _) => (ConvPass::InputGradient, true),
+    }
+}
+
+/// Runs a pass and records it.
+fn recorded(
+    pass: ConvPass,
+    geometry: ConvGeometry,
+    [first, second]: [&Tensor; 2],
+    bias: Option<&Tensor>,
+) -> Result<Tensor> {
+    let out = run(pass, geometry, &ConvArgs::new(first, second, bias))?;
+    let inputs: Vec<&Tensor> = [first, second].into_iter().chain(bias).collect();
+    let node = match pass {
+        ConvPass::Forward => "ConvolutionBackward0",
+        _ => "ConvolutionBackwardBackward0",
+    };
+    if let Some(mut builder) = NodeBuilder::new(node, &inputs)? {
+        let (first_saved, second_saved) = (builder.save_for(1, first)?, builder.save_for(0, second)?);
+        let (dtype, has_bias) = (first.dtype(), bias.is_some());
         builder.set_history(&out, move |ctx, gradient| {
             let gradient = &gradient.cast(dtype)?;
+            let of_operand = |operand: usize, other: usize| {
+                let (pass, is_second) = pass_of_gradient(pass, operand);
+                let other = &ctx.saved(other)?;
+                let operands = if is_second { [other, gradient] } else { [gradient, other] };
+                recorded(pass, geometry, operands, None)
+            };
             let mut gradients = vec![
-                ctx.gradient(0, || input_gradient(geometry, gradient, &ctx.saved(of_input)?))?,
-                ctx.gradient(1, || weight_gradient(geometry, gradient, &ctx.saved(of_weight)?))?,
+                ctx.gradient(0, || of_operand(0, second_saved))?,
+                ctx.gradient(1, || of_operand(1, first_saved))?,
             ];
             if has_bias {
                 gradients.push(ctx.gradient(2, || gradient.sum(Some(&[0, 2, 3]), false))?);
             }
             Ok(gradients)
-        })?;
-    }
-    Ok(out)
-}
-
-/// The node of the gradients of a convolution, which can be differentiated again.
-const GRADIENT_NODE: &str = "ConvolutionBackwardBackward0";
-
-/// Returns the gradient of the input.
-fn input_gradient(geometry: ConvGeometry, gradient: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    let out = run(ConvPass::InputGradient, geometry, &ConvArgs::new(gradient, weight, None))?;
-    if let Some(mut builder) = NodeBuilder::new(GRADIENT_NODE, &[gradient, weight])? {
-        let (of_weight, of_gradient) = (builder.save_for(1, gradient)?, builder.save_for(0, weight)?);
-        builder.set_history(&out, move |ctx, second| {
-            Ok(vec![
-                ctx.gradient(0, || forward(geometry, second, &ctx.saved(of_gradient)?, None))?,
-                ctx.gradient(1, || weight_gradient(geometry, &ctx.saved(of_weight)?, second))?,
-            ])
-        })?;
-    }
-    Ok(out)
-}
-
-/// Returns the gradient of the weight.
-fn weight_gradient(geometry: ConvGeometry, gradient: &Tensor, input: &Tensor) -> Result<Tensor> {
-    let out = run(ConvPass::WeightGradient, geometry, &ConvArgs::new(gradient, input, None))?;
-    if let Some(mut builder) = NodeBuilder::new(GRADIENT_NODE, &[gradient, input])? {
-        let (of_input, of_gradient) = (builder.save_for(1, gradient)?, builder.save_for(0, input)?);
-        builder.set_history(&out, move |ctx, second| {
-            Ok(vec![
-                ctx.gradient(0, || forward(geometry, &ctx.saved(of_gradient)?, second, None))?,
-                ctx.gradient(1, || input_gradient(geometry, &ctx.saved(of_input)?, second))?,
-            ])
         })?;
     }
     Ok(out)

@@ -70,7 +70,7 @@ fn pair(argument: &'static str, given: [i64; 2], least: i64) -> Result<[usize; 2
         Error::value(OP, argument, expected, Tuple(&given))
     };
     let [rows, columns] = given.map(|number| usize::try_from(number).ok().filter(|_| number >= least));
-    Ok([rows.ok_or_else(err_value)?, columns.ok_or_else(err_value)?])
+    rows.zip(columns).map(<[usize; 2]>::from).ok_or_else(err_value)
 }
 
 /// Returns an error unless the types and devices of the arguments agree.
@@ -83,28 +83,19 @@ fn check_tensors(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Resu
     Ok(())
 }
 
-/// One axis of a convolution.
-struct Axis {
-    input: usize,
-    kernel: usize,
+/// Returns the zeros before the first element of an axis, and the size of the output, or `None` if the filter is larger than
+/// the input with its zeros. Without `padding` the output has the size of the input.
+fn padding_and_output(
+    [input, kernel]: [usize; 2],
     stride: usize,
     dilation: usize,
-}
-
-impl Axis {
-    /// Returns the distance between the first and the last element that a filter covers, plus one.
-    fn extent(&self) -> Option<usize> {
-        self.kernel.checked_sub(1)?.checked_mul(self.dilation)?.checked_add(1)
-    }
-
-    /// Returns the zeros before the first element, and the size of the output, or `None` if the filter is larger than
-    /// the input with its zeros.
-    fn padding_and_output(&self, padding: Option<usize>) -> Option<[usize; 2]> {
-        let extent = self.extent()?;
-        let Some(padding) = padding else { return Some([(extent - 1) / 2, self.input]) };
-        let padded = padding.checked_mul(2)?.checked_add(self.input)?;
-        Some([padding, padded.checked_sub(extent)? / self.stride + 1])
-    }
+    padding: Option<usize>,
+) -> Option<[usize; 2]> {
+    // The distance between the first and the last element that a filter covers, plus one.
+    let extent = kernel.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)?;
+    let Some(padding) = padding else { return Some([(extent - 1) / 2, input]) };
+    let padded = padding.checked_mul(2)?.checked_add(input)?;
+    Some([padding, padded.checked_sub(extent)? / stride + 1])
 }
 
 /// Returns the sizes and options of a convolution, or an error if the arguments do not fit.
@@ -147,31 +138,20 @@ pub(super) fn geometry(input: &Tensor, weight: &Tensor, options: &ConvOptions<'_
     if let Some(bias) = options.bias
         && bias.shape() != [filters]
     {
-        return Err(Error::shape(
-            OP,
-            "bias",
-            format!("have shape ({filters},), one number a filter"),
-            bias.shape(),
-        ));
+        let expected = format!("have shape ({filters},), one number a filter");
+        return Err(Error::shape(OP, "bias", expected, bias.shape()));
     }
     if [rows, columns].contains(&0) {
         return Err(Error::shape(OP, "input", "have rows and columns", input.shape()));
     }
-    let [stride_rows, stride_columns] = stride;
-    let [dilation_rows, dilation_columns] = dilation;
-    let axes = [
-        Axis { input: rows, kernel: kernel_rows, stride: stride_rows, dilation: dilation_rows },
-        Axis { input: columns, kernel: kernel_columns, stride: stride_columns, dilation: dilation_columns },
-    ];
     if let ConvPadding::Sizes(sizes) = options.padding
         && sizes.iter().any(|&size| size > LARGEST_PADDING)
     {
         let expected = format!("be at most {LARGEST_PADDING}");
         return Err(Error::value(OP, "padding", expected, Tuple(&sizes)));
     }
-    let [of_rows, of_columns] = padding;
-    let [across, down] =
-        [(&axes[1], of_columns), (&axes[0], of_rows)].map(|(axis, padding)| axis.padding_and_output(padding));
+    let down = padding_and_output([rows, kernel_rows], stride[0], dilation[0], padding[0]);
+    let across = padding_and_output([columns, kernel_columns], stride[1], dilation[1], padding[1]);
     let (Some([padding_rows, output_rows]), Some([padding_columns, output_columns])) = (down, across) else {
         let problem =
             "weight must have rows and columns, and with its dilation be no larger than the padded input,";

@@ -64,9 +64,8 @@ pub(super) fn tune(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Option<Tuning
     if stream.is_capturing()? {
         return Ok(Some(TUNER.cached(&key).map_or(Tuning::Capturing, Tuning::Measured)));
     }
-    let began = Instant::now();
-    let measured =
-        fastest(&TUNER, &key, &|| began.elapsed(), &mut |kernel| run(call, args, kernel, &stream))?;
+    let limit = CUDNN_BENCHMARK_LIMIT.get();
+    let measured = TUNER.fastest(&key, &key.1, limit, |kernel| measure(call, args, kernel, &stream))?;
     Ok(measured.map(Tuning::Measured))
 }
 
@@ -80,74 +79,15 @@ fn candidates(explained: &Call) -> Vec<&'static str> {
     accepted.map(|considered| considered.kernel).filter(|kernel| is_cudnn(kernel)).collect()
 }
 
-/// Runs a kernel and waits for it. The result is dropped.
-fn run(call: &ConvCall, args: &ConvArgs<'_>, kernel: &'static str, stream: &Stream) -> Result<()> {
-    let out = CONV2D.call(&call.preferring(kernel), Some(COMPOSITE), args)?;
-    stream.synchronize()?;
-    drop(out);
-    Ok(())
-}
-
-/// Returns the fastest kernel of a key by a clock. Each is run once before it is measured, because the first run
-/// allocates memory.
-fn fastest(
-    tuner: &Autotuner<Key>,
-    key: &Key,
-    clock: &dyn Fn() -> Duration,
-    run: &mut dyn FnMut(&'static str) -> Result<()>,
-) -> Result<Option<Tuned>> {
-    tuner.fastest(key, &key.1, CUDNN_BENCHMARK_LIMIT.get(), |kernel| {
-        run(kernel)?;
-        let before = clock();
-        run(kernel)?;
-        Ok(clock().saturating_sub(before))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::{Cell, RefCell};
-
-    use super::*;
-    use crate::ops::convolution::{ConvOptions, shape};
-    use crate::products::ConvPass;
-    use crate::{DType, Tensor};
-
-    #[test]
-    fn benchmark_limit_and_a_clock_decide_the_kernel_that_is_kept() {
-        let (x, w) = (
-            Tensor::ones(&[1, 2, 4, 4], DType::Float32).unwrap(),
-            Tensor::ones(&[3, 2, 3, 3], DType::Float32).unwrap(),
-        );
-        let geometry = shape::geometry(&x, &w, &ConvOptions::default()).unwrap();
-        let call = ConvCall::new(ConvPass::WeightGradient, geometry, &ConvArgs::new(&x, &w, None));
-        let key = |groups: usize| {
-            let geometry = crate::products::ConvGeometry { groups, ..geometry };
-            let call = ConvCall::new(ConvPass::WeightGradient, geometry, &ConvArgs::new(&x, &w, None));
-            (call, CUDNN_KERNELS.to_vec())
-        };
-        assert_eq!(key(1).0, call);
-        let (now, runs, tuner) = (Cell::new(Duration::ZERO), RefCell::new(Vec::new()), Autotuner::new());
-        let clock = || now.get();
-        let mut run = |kernel: &'static str| {
-            runs.borrow_mut().push(kernel);
-            let takes = match kernel {
-                "cudnn_atomic" => 3,
-                "cudnn" => 2,
-                _ => 1,
-            };
-            now.set(now.get() + Duration::from_millis(takes));
-            Ok(())
-        };
-        let all = fastest(&tuner, &key(1), &clock, &mut run).unwrap().unwrap();
-        assert_eq!(all.to_string(), "tried 3 of 3, kept direct");
-        let _limit = CUDNN_BENCHMARK_LIMIT.scope(2).unwrap().guard();
-        let two = fastest(&tuner, &key(2), &clock, &mut run).unwrap().unwrap();
-        assert_eq!(two.to_string(), "tried 2 of 3, kept cudnn");
-        runs.borrow_mut().clear();
-        let again = fastest(&tuner, &key(1), &clock, &mut run).unwrap().unwrap();
-        assert_eq!(again.to_string(), "tried 3 of 3, kept direct, cached");
-        assert_eq!(tuner.cached(&key(2)).map(|tuned| tuned.kept), Some("cudnn"));
-        assert!(runs.borrow().is_empty(), "a second call measures nothing");
-    }
+/// Returns the duration of a kernel, whose results are dropped. It is run once before, because the first run allocates
+/// memory.
+fn measure(call: &ConvCall, args: &ConvArgs<'_>, kernel: &'static str, stream: &Stream) -> Result<Duration> {
+    let run = || -> Result<()> {
+        let _out = CONV2D.call(&call.preferring(kernel), Some(COMPOSITE), args)?;
+        Ok(stream.synchronize()?)
+    };
+    run()?;
+    let began = Instant::now();
+    run()?;
+    Ok(began.elapsed())
 }

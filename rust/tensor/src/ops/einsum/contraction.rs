@@ -102,11 +102,8 @@ pub(super) fn contract(left: &Term, right: &Term, keep: &impl Fn(Label) -> bool)
     // Labels of one term only are summed before the product, which is smaller then.
     let a = a.reduced(|label| keep(label) || shared_b.contains(&label))?;
     let b = b.reduced(|label| keep(label) || shared_a.contains(&label))?;
-    let is_shared = |label: &&Label| b.labels.contains(label);
-    let batch: Vec<Label> =
-        a.labels.iter().filter(is_shared).filter(|label| keep(**label)).copied().collect();
-    let summed: Vec<Label> =
-        a.labels.iter().filter(is_shared).filter(|label| !keep(**label)).copied().collect();
+    let shared = a.labels.iter().copied().filter(|label| b.labels.contains(label));
+    let (batch, summed): (Vec<Label>, Vec<Label>) = shared.partition(|label| keep(*label));
     let only = |own: &Term, other: &Term| -> Vec<Label> {
         own.labels.iter().filter(|label| !other.labels.contains(label)).copied().collect()
     };

@@ -18,7 +18,6 @@ pub(super) enum Label {
 }
 
 /// The labels of each operand and of the result.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Equation {
     pub inputs: Vec<Vec<Label>>,
     pub output: Vec<Label>,
@@ -36,21 +35,12 @@ impl Equation {
     /// Without `->`, the result has the dimensions of ellipses, then the labels that appear once, in alphabetical
     /// order.
     pub fn parse(equation: &str, operands: &[Tensor]) -> Result<Self> {
-        let (inputs, output) = match equation.split_once("->") {
-            Some((inputs, output)) => (inputs, Some(output)),
-            None => (equation, None),
-        };
-        let err_count = |given: usize| {
-            Error::value(
-                OP,
-                "equation",
-                format!("have one group of labels for each of the {} operands", operands.len()),
-                given,
-            )
-        };
+        let parts = equation.split_once("->");
+        let (inputs, output) = parts.map_or((equation, None), |(inputs, output)| (inputs, Some(output)));
         let groups: Vec<_> = inputs.split(',').collect();
         if groups.len() != operands.len() {
-            return Err(err_count(groups.len()));
+            let expected = format!("have one group of labels for each of the {} operands", operands.len());
+            return Err(Error::value(OP, "equation", expected, groups.len()));
         }
         let labelled = groups.iter().zip(operands).enumerate();
         let inputs = labelled
@@ -119,11 +109,8 @@ fn labels_of_operand(index: usize, subscripts: &[Subscript], operand: &Tensor) -
         Some(covered) if has_ellipsis || covered == 0 => covered,
         _ => {
             let least = if has_ellipsis { "at least " } else { "" };
-            return Err(err_operand(
-                index,
-                format!("have {least}{letters} dimensions, as its labels"),
-                operand,
-            ));
+            let expected = format!("have {least}{letters} dimensions, as its labels");
+            return Err(err_operand(index, expected, operand));
         }
     };
     let labels = |subscript: &Subscript| match subscript {
@@ -176,54 +163,4 @@ fn implicit_output(inputs: &[Vec<Label>]) -> Vec<Label> {
 
 fn err_operand(index: usize, expected: String, operand: &Tensor) -> Error {
     Error::value(OP, "operands", expected, format!("shape {} for operand {index}", Tuple(operand.shape())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::DType;
-
-    fn parse(equation: &str, shapes: &[&[usize]]) -> Result<String> {
-        let operands: Vec<_> =
-            shapes.iter().map(|shape| Tensor::zeros(shape, DType::Float32).unwrap()).collect();
-        let text = |labels: &Vec<Label>| {
-            let name = |label: &Label| match label {
-                Label::Letter(letter) => letter.to_string(),
-                Label::Ellipsis(std::cmp::Reverse(from_last)) => from_last.to_string(),
-            };
-            labels.iter().map(name).collect::<String>()
-        };
-        let Equation { inputs, output } = Equation::parse(equation, &operands)?;
-        Ok(format!("{}->{}", inputs.iter().map(text).collect::<Vec<_>>().join(","), text(&output)))
-    }
-
-    #[test]
-    fn parse_resolves_ellipses_and_implicit_results() {
-        let matrix: &[usize] = &[2, 2];
-        for (equation, shapes, expected) in [
-            ("ij,jk->ik", vec![matrix, matrix], "ij,jk->ik"),
-            ("ij , kj", vec![matrix, matrix], "ij,kj->ik"),
-            ("ba", vec![matrix], "ba->ab"),
-            ("ii", vec![matrix], "ii->"),
-            ("...i->...", vec![matrix], "0i->0"),
-            ("...ij,...jk", vec![&[4, 2, 2], &[5, 4, 2, 2]], "0ij,10jk->10ik"),
-            ("i...->i", vec![&[2, 3, 4]], "i10->i"),
-            (",i->i", vec![&[], &[2]], ",i->i"),
-        ] {
-            assert_eq!(parse(equation, &shapes).unwrap(), expected, "{equation}");
-        }
-    }
-
-    #[test]
-    fn check_sizes_accepts_equal_sizes_and_1() {
-        let check = |left: &[usize], right: &[usize]| {
-            let operands = [left, right].map(|shape| Tensor::zeros(shape, DType::Float32).unwrap());
-            Equation::parse("ij,jk", &operands)?.check_sizes(&operands)
-        };
-        assert_eq!(check(&[2, 1], &[3, 4]), Ok(()));
-        assert_eq!(check(&[2, 3], &[1, 4]), Ok(()));
-        let error = check(&[2, 2], &[3, 4]).unwrap_err().to_string();
-        let expected = "einsum: operands must have size 2 or 1 in dimensions with label j, got shape (3, 4) for operand 1";
-        assert_eq!(error, expected);
-    }
 }

@@ -184,8 +184,7 @@ fn contract_in_optimized_order(
         format!("path {}", steps.join(" "))
     });
     let mut terms = args.terms.clone();
-    for step in path {
-        let mut step = step;
+    for mut step in path {
         step.sort_unstable();
         let mut chosen: Vec<_> = step.into_iter().rev().map(|position| terms.remove(position)).collect();
         chosen.reverse();
@@ -229,15 +228,11 @@ fn joined(numbers: &[usize]) -> String {
 
 /// Contracts terms from left to right. Labels that other terms or the result have are kept.
 fn contract_all(terms: Vec<Term>, others: &[Term], output: &[Label]) -> Result<Option<Term>> {
-    let mut left: std::collections::VecDeque<Term> = terms.into();
-    let Some(mut result) = left.pop_front() else { return Ok(None) };
-    while let Some(next) = left.pop_front() {
-        let has = |term: &Term, label| term.labels.contains(&label);
-        let keep = |label| {
-            output.contains(&label)
-                || left.iter().any(|term| has(term, label))
-                || others.iter().any(|term| has(term, label))
-        };
+    let mut left = terms.into_iter();
+    let Some(mut result) = left.next() else { return Ok(None) };
+    while let Some(next) = left.next() {
+        let rest = left.as_slice().iter().chain(others);
+        let keep = |label| output.contains(&label) || rest.clone().any(|term| term.labels.contains(&label));
         result = contract(&result, &next, &keep)?;
     }
     Ok(Some(result))

@@ -52,9 +52,8 @@ fn run(
         operands: &operands,
         placement: result_placement(query, key),
         dtype: call.dtype(),
-        shapes: &[&call.output_shape().map_err(KernelError::Declined)?],
+        shape: &call.output_shape().map_err(KernelError::Declined)?,
         options: ptr::from_ref(&options).cast(),
     };
-    let out = launch.run()?.pop();
-    Ok(out.ok_or_else(|| KernelError::Declined(Reason::from("returned no result")))?.into())
+    Ok(launch.run()?.into())
 }

@@ -24,29 +24,26 @@ pub(crate) struct ForeignLaunch<'a> {
     pub operands: &'a [(&'a Tensor, Layout)],
     pub placement: Placement,
     pub dtype: DType,
-    /// The shapes of the results.
-    pub shapes: &'a [&'a [usize]],
+    /// The shape of the result.
+    pub shape: &'a [usize],
     /// The options of the operation, valid for the call, or null.
     pub options: *const c_void,
 }
 
 impl ForeignLaunch<'_> {
-    /// Runs the kernel and returns its results, which are contiguous.
-    pub fn run(&self) -> Result<Vec<Tensor>, KernelError<Error>> {
+    /// Runs the kernel and returns its result, which is contiguous.
+    pub fn run(&self) -> Result<Tensor, KernelError<Error>> {
         check_memory()?;
-        let results = self.shapes.iter().map(|shape| self.allocate(shape)).collect::<Result<Vec<_>>>()?;
+        let (op, size) = (self.op, self.dtype.size());
+        let bytes = checked_numel(op, self.shape, size)?.saturating_mul(size);
+        let storage = Storage::new(op, self.placement, bytes)?;
+        let result = Tensor::new(storage, self.dtype, Layout::contiguous(self.shape));
         self.check_devices()?;
         match self.placement {
-            Placement::Device(device) => self.queue(device, &results)?,
-            Placement::Cpu | Placement::Pinned => self.run_on_cpu(&results)?,
+            Placement::Device(device) => self.queue(device, &result)?,
+            Placement::Cpu | Placement::Pinned => self.run_on_cpu(&result)?,
         }
-        Ok(results)
-    }
-
-    fn allocate(&self, shape: &[usize]) -> Result<Tensor> {
-        let (op, size) = (self.op, self.dtype.size());
-        let storage = Storage::new(op, self.placement, checked_numel(op, shape, size)?.saturating_mul(size))?;
-        Ok(Tensor::new(storage, self.dtype, Layout::contiguous(shape)))
+        Ok(result)
     }
 
     fn check_devices(&self) -> Result<()> {
@@ -58,49 +55,49 @@ impl ForeignLaunch<'_> {
         other.map_or(Ok(()), |right| Err(Error::devices(self.op, left, right)))
     }
 
-    /// Calls the kernel while the locks of the operands are held. No other thread has the results yet.
-    fn run_on_cpu(&self, results: &[Tensor]) -> Result<(), KernelError<Error>> {
+    /// Calls the kernel while the locks of the operands are held. No other thread has the result yet.
+    fn run_on_cpu(&self, result: &Tensor) -> Result<(), KernelError<Error>> {
         let slices = self.operands.iter().filter_map(|(operand, _)| operand.storage_handle().raw_slice());
         // The address of a storage does not change while its lock is held.
         RawSlice::read_all(&slices.collect::<Vec<_>>(), || {
             let address = |tensor: &Tensor| tensor.storage_handle().pointer();
-            self.call(results, &self.tensors(results).map(address).collect::<Vec<_>>(), 0)
+            self.call(result, &self.tensors(result).map(address).collect::<Vec<_>>(), 0)
         })
     }
 
     /// Calls the kernel, which queues its work on the current stream.
-    fn queue(&self, device: Device, results: &[Tensor]) -> Result<(), KernelError<Error>> {
+    fn queue(&self, device: Device, result: &Tensor) -> Result<(), KernelError<Error>> {
         let stream = current_stream(Some(device)).map_err(Error::from)?;
         let (mut owners, mut addresses) = (Owners::default(), Vec::new());
-        for tensor in self.tensors(results) {
+        for tensor in self.tensors(result) {
             let (address, own) = tensor.storage_handle().prepare_use(&stream)?;
             addresses.push(address);
             owners.extend(own);
         }
-        self.call(results, &addresses, stream.handle().map_err(Error::from)?.raw)?;
+        self.call(result, &addresses, stream.handle().map_err(Error::from)?.raw)?;
         // Queried after the call, so that a capture that has begun meanwhile is included.
         stream.retain_in_graph(self.op, owners).map_err(Error::from)?;
         Ok(())
     }
 
-    /// Returns the operands and the results.
-    fn tensors<'a>(&'a self, results: &'a [Tensor]) -> impl Iterator<Item = &'a Tensor> {
-        self.operands.iter().map(|(operand, _)| *operand).chain(results)
+    /// Returns the operands and the result.
+    fn tensors<'a>(&'a self, result: &'a Tensor) -> impl Iterator<Item = &'a Tensor> {
+        self.operands.iter().map(|(operand, _)| *operand).chain([result])
     }
 
-    /// Calls the kernel with the addresses of the storages of the operands and of the results.
-    fn call(&self, results: &[Tensor], addresses: &[*mut u8], stream: u64) -> Result<(), KernelError<Error>> {
+    /// Calls the kernel with the addresses of the storages of the operands and of the result.
+    fn call(&self, result: &Tensor, addresses: &[*mut u8], stream: u64) -> Result<(), KernelError<Error>> {
         let mut addresses = addresses.iter();
         let mut described = |tensor: &Tensor, layout: &Layout| {
             described(tensor, layout, addresses.next().copied().unwrap_or(std::ptr::null_mut()))
         };
         let inputs: Vec<_> =
             self.operands.iter().map(|(operand, layout)| described(operand, layout)).collect();
-        let outputs: Vec<_> = results.iter().map(|result| described(result, result.layout())).collect();
+        let outputs = [described(result, result.layout())];
         let (numerics, options) = (self.numerics, self.options);
         let args = ForeignArgs { inputs: &inputs, outputs: &outputs, numerics, stream, options };
         // SAFETY: the operands are locked or on a device, whose memory the stream keeps for work that is queued now. No
-        // other thread has the results.
+        // other thread has the result.
         unsafe { self.kernel.run(&args) }.map_err(|stop| match stop {
             KernelError::Declined(reason) => KernelError::Declined(reason),
             KernelError::Failed(message) => {

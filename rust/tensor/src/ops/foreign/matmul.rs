@@ -56,10 +56,8 @@ fn run(
         operands: &[(a, layout(a, left)), (b, layout(b, right))],
         placement: result_placement(a, b),
         dtype: call.dtype(),
-        shapes: &[&product],
+        shape: &product,
         options: std::ptr::null(),
     };
-    let out = launch.run()?.pop();
-    let out = out.ok_or_else(|| KernelError::Declined(Reason::from("returned no result")))?;
-    Ok(iterate::cast(&out.alias(Layout::contiguous(shape)), dtype)?)
+    Ok(iterate::cast(&launch.run()?.alias(Layout::contiguous(shape)), dtype)?)
 }

@@ -113,11 +113,10 @@ impl Tensor {
         for other in [index, source] {
             check_device(op, self, other)?;
         }
-        let sizes = self.shape().iter().enumerate();
-        let mut part: Vec<usize> =
-            sizes.map(|(own, &size)| if own == dim { index.numel() } else { size }).collect();
-        if part.is_empty() {
-            part.push(index.numel());
+        let mut part = self.shape().to_vec();
+        match part.get_mut(dim) {
+            Some(size) => *size = index.numel(),
+            None => part.push(index.numel()),
         }
         check_same_ndim(op, self, source)?;
         Ok(INDEX_ADD.explain(&ScatterCall::new(self, &slices(op, source, &part)?, true)))

@@ -5,7 +5,7 @@ use interlock::dispatch::Call;
 use super::along::fill_value;
 use super::gather_scatter::ScatterReduce;
 use super::indexed::{GATHER, WriteTo, name_of};
-use super::positions::{IndexRule, Positions, check_coordinates};
+use super::positions::{IndexRule, Order, Positions, check_coordinates};
 use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
 use crate::layout::{broadcast, signed_sizes, wrap_dim};
@@ -102,7 +102,7 @@ impl Tensor {
                 self.add_at(to, op, GATHER, &positions, &values, None)
             }
             ScatterReduce::Multiply => {
-                let work = |target: &Tensor| positions.write(op, target, &values, ScatterReduce::Multiply);
+                let work = |target: &Tensor| positions.write(op, target, &values, reduce, Order::RowMajor);
                 let node = "ScatterReduceBackward0";
                 self.write_recorded(to, (op, node), &[&values], &positions, work, move |_, _, _| {
                     let hint =
@@ -166,7 +166,7 @@ impl Tensor {
         let positions =
             Positions::coordinates_by(IndexRule::classes(op), &zeros, -1, &self.detach().unsqueeze(-1)?)?;
         let one = Tensor::full(&[], Scalar::Int(1), zeros.options())?;
-        positions.write(op, &zeros, &one, ScatterReduce::Replace)?;
+        positions.write(op, &zeros, &one, ScatterReduce::Replace, Order::RowMajor)?;
         Ok(zeros)
     }
 }

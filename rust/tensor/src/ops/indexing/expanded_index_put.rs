@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::advanced_index::INDEX_PUT;
 use super::gather_scatter::ScatterReduce;
 use super::indexed::{INDEX, WriteTo};
-use super::positions::Positions;
+use super::positions::{Order, Positions};
 use crate::layout::{Layout, contiguous_strides};
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::storage::fallible_alloc::try_collect;
@@ -26,44 +26,35 @@ struct ExpandedRows {
 impl ExpandedRows {
     /// Converts the numbers of rows of a tensor with this layout, which count over the first `leading` dimensions.
     fn of(layout: &Layout, leading: usize, rows: &[usize]) -> Result<Self> {
-        let repeats = |size: usize, stride: usize| size > 1 && stride == 0;
-        let dims: Vec<_> = (0i64..)
-            .zip(layout.shape.iter().copied().zip(layout.strides.iter().copied()))
-            .map(|(dim, (size, stride))| (dim, size, stride, repeats(size, stride)))
-            .collect();
-        let (head, _) = dims.split_at_checked(leading).unwrap_or((&dims, &[]));
-        let own: Vec<_> = dims.iter().filter(|dim| !dim.3).collect();
-        let repeated: Vec<_> = dims.iter().filter(|dim| dim.3).collect();
-        let head_sizes: Vec<usize> = head.iter().map(|dim| dim.1).collect();
-        let head_steps = contiguous_strides(&head_sizes);
+        let is_expanded = |size: usize, stride: usize| size > 1 && stride == 0;
+        let dims = layout.shape.iter().copied().zip(layout.strides.iter().copied());
+        let (expanded, own): (Vec<_>, Vec<_>) =
+            (0i64..).zip(dims.clone()).partition(|(_, (size, stride))| is_expanded(*size, *stride));
+        let (sizes, expanded_to_1): (Vec<usize>, Vec<usize>) = dims
+            .take(leading)
+            .map(|(size, stride)| (size, if is_expanded(size, stride) { 1 } else { size }))
+            .unzip();
+        let (steps, own_steps) = (contiguous_strides(&sizes), contiguous_strides(&expanded_to_1));
         // The row number of a location does not count expanded dimensions.
-        let mut count = 1usize;
-        let mut steps: Vec<usize> = head
-            .iter()
-            .rev()
-            .map(|&(_, size, _, repeats)| {
-                let step = if repeats { 0 } else { count };
-                count = if repeats { count } else { count.saturating_mul(size) };
-                step
-            })
-            .collect();
-        steps.reverse();
         let distinct_row = |row: &usize| -> usize {
-            let coordinates =
-                head_sizes.iter().zip(&head_steps).map(|(&size, &step)| row / step.max(1) % size.max(1));
-            coordinates.zip(&steps).map(|(at, step)| at.saturating_mul(*step)).fold(0, usize::saturating_add)
+            let dims = expanded_to_1.iter().zip(steps.iter().zip(&own_steps));
+            dims.map(|(&size, (&step, &own))| (row / step.max(1) % size.max(1)).saturating_mul(own))
+                .fold(0, usize::saturating_add)
         };
         let mut distinct = try_collect(rows.len(), rows.iter().map(distinct_row))?;
         distinct.sort_unstable();
         distinct.dedup();
         let rows = distinct.iter().map(|&row| i64::try_from(row).unwrap_or(i64::MAX));
         Ok(ExpandedRows {
-            order: own.iter().chain(&repeated).map(|dim| dim.0).collect(),
+            order: own.iter().chain(&expanded).map(|(dim, _)| *dim).collect(),
             rows: Tensor::from_values(rows, &[distinct.len()])?,
-            counted: head.iter().filter(|dim| !dim.3).count(),
+            counted: own
+                .iter()
+                .filter(|(dim, _)| usize::try_from(*dim).is_ok_and(|dim| dim < leading))
+                .count(),
             layout: Layout {
-                shape: own.iter().map(|dim| dim.1).collect(),
-                strides: own.iter().map(|dim| dim.2).collect(),
+                shape: own.iter().map(|(_, (size, _))| *size).collect(),
+                strides: own.iter().map(|(_, (_, stride))| *stride).collect(),
                 offset: layout.offset,
             },
         })
@@ -93,7 +84,8 @@ impl Tensor {
             if value.numel() != 1 {
                 return Ok(());
             }
-            positions.write(INDEX_PUT, &target, &value.detach().reshaped(&[])?, ScatterReduce::Replace)
+            let number = value.detach().reshaped(&[])?;
+            positions.write(INDEX_PUT, &target, &number, ScatterReduce::Replace, Order::RowMajor)
         };
         let backward = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
             let ordered = gradient.permute(&order)?;

@@ -151,6 +151,43 @@ pub(crate) struct IndexedLayout {
 }
 
 impl IndexedLayout {
+    /// The elements that an index of shape `wide` addresses: it replaces dimension `dim` of a tensor.
+    pub fn rows(tensor: &Layout, dim: usize, wide: &[usize]) -> Self {
+        /// Puts `inner` in the place of an item.
+        fn replace(
+            items: impl Iterator<Item = usize> + Clone,
+            at: usize,
+            inner: impl IntoIterator<Item = usize>,
+        ) -> Vec<usize> {
+            items.clone().take(at).chain(inner).chain(items.skip(at.saturating_add(1))).collect()
+        }
+        let (shape, strides) = (tensor.shape.iter().copied(), tensor.strides.iter().copied());
+        let zeros = |count| std::iter::repeat_n(0, count);
+        IndexedLayout {
+            shape: replace(shape, dim, wide.iter().copied()),
+            base: replace(strides, dim, zeros(wide.len())),
+            offset: tensor.offset,
+            step: tensor.strides.get(dim).copied().unwrap_or(0),
+            size: tensor.shape.get(dim).copied().unwrap_or(1),
+            index: replace(zeros(tensor.shape.len()), dim, contiguous_strides(wide)),
+        }
+    }
+
+    /// The elements that an index with the dimensions of the tensor addresses: each element of the index is at its own
+    /// position, but along dimension `dim`. A 0-d tensor or index has one element, and an index
+    /// without elements may have other dimensions: the strides of those that the tensor does not have are 0.
+    pub fn elements(tensor: &Layout, dim: usize, index: &[usize]) -> Self {
+        let stride = |own: usize| tensor.strides.get(own).copied().filter(|_| own != dim).unwrap_or(0);
+        IndexedLayout {
+            shape: index.to_vec(),
+            base: (0..index.len()).map(stride).collect(),
+            offset: tensor.offset,
+            step: tensor.strides.get(dim).copied().unwrap_or(0),
+            size: tensor.shape.get(dim).copied().unwrap_or(1),
+            index: contiguous_strides(index),
+        }
+    }
+
     /// Returns the number of elements of the tensor's memory up to the last that an index may address, in a plan whose first
     /// operand is the tensor.
     fn end(&self, plan: &Plan) -> usize {
@@ -329,24 +366,17 @@ pub(crate) fn scatter<T: Element>(
         Order::RowMajor => 1,
         Order::Any => threads_on(target.placement(), count, THREADED),
     };
-    if threads > 1 {
-        return launch_inplace_from(
-            op,
-            memory,
-            sources,
-            move |data: &mut [T], values: &[T], index: &[i64]| {
-                let shared = AtomicSlice::new(data);
-                for_each(threads, (0..count).step_by(PART), &|first| {
-                    let elements = first..first.saturating_add(PART).min(count);
-                    writes.for_each(elements, index, values, |at, value| {
-                        shared.update(at, |old| combine.apply(old, value));
-                    });
-                    Ok(())
-                })
-            },
-        );
-    }
     launch_inplace_from(op, memory, sources, move |data: &mut [T], values: &[T], index: &[i64]| {
+        if threads > 1 {
+            let shared = AtomicSlice::new(data);
+            return for_each(threads, (0..count).step_by(PART), &|first| {
+                let elements = first..first.saturating_add(PART).min(count);
+                writes.for_each(elements, index, values, |at, value| {
+                    shared.update(at, |old| combine.apply(old, value));
+                });
+                Ok(())
+            });
+        }
         if matches!(writes.plan.steps(), [1, 0, 1, _]) {
             writes.for_each_slice(index, values, |at, values| {
                 let row = data.get_mut(at..).unwrap_or_default();
@@ -366,47 +396,4 @@ pub(crate) fn scatter<T: Element>(
         });
         Ok(())
     })
-}
-
-impl IndexedLayout {
-    /// The elements that an index of shape `wide` addresses: it replaces dimension `dim` of a tensor.
-    pub fn rows(tensor: &Layout, dim: usize, wide: &[usize]) -> Self {
-        let (before, after) = split_around(tensor, dim);
-        let (before_len, after_len) = (before.0.len(), after.0.len());
-        let zeros = |count| std::iter::repeat_n(0, count);
-        IndexedLayout {
-            shape: [before.0, wide, after.0].concat(),
-            base: before.1.iter().copied().chain(zeros(wide.len())).chain(after.1.iter().copied()).collect(),
-            offset: tensor.offset,
-            step: tensor.strides.get(dim).copied().unwrap_or(0),
-            size: tensor.shape.get(dim).copied().unwrap_or(1),
-            index: zeros(before_len).chain(contiguous_strides(wide)).chain(zeros(after_len)).collect(),
-        }
-    }
-
-    /// The elements that an index with the dimensions of the tensor addresses: each element of the index is at its own
-    /// position, but along dimension `dim`. A 0-d tensor or index has one element, and an index
-    /// without elements may have other dimensions: the strides of those that the tensor does not have are 0.
-    pub fn elements(tensor: &Layout, dim: usize, index: &[usize]) -> Self {
-        let stride = |own: usize| tensor.strides.get(own).copied().filter(|_| own != dim).unwrap_or(0);
-        IndexedLayout {
-            shape: index.to_vec(),
-            base: (0..index.len()).map(stride).collect(),
-            offset: tensor.offset,
-            step: tensor.strides.get(dim).copied().unwrap_or(0),
-            size: tensor.shape.get(dim).copied().unwrap_or(1),
-            index: contiguous_strides(index),
-        }
-    }
-}
-
-/// Sizes and strides.
-type Dims<'a> = (&'a [usize], &'a [usize]);
-
-/// Returns the sizes and strides before and after a dimension.
-fn split_around(layout: &Layout, dim: usize) -> (Dims<'_>, Dims<'_>) {
-    let before = |values| <[usize]>::get(values, ..dim).unwrap_or_default();
-    let after = |values| <[usize]>::get(values, dim.saturating_add(1)..).unwrap_or_default();
-    let (shape, strides) = (&layout.shape, &layout.strides);
-    ((before(shape), before(strides)), (after(shape), after(strides)))
 }

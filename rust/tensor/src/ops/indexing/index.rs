@@ -154,8 +154,7 @@ impl Tensor {
         let count: usize = indices.iter().map(named).sum();
         let rest = self.ndim().checked_sub(count).ok_or_else(|| match self.ndim() {
             0 => Error::no_dimensions(op),
-            ndim => Error::new(
-                ErrorKind::Index,
+            ndim => err_index(
                 op,
                 format!("the index must have at most {ndim} items for {ndim} dimensions, got {count}"),
             ),
@@ -163,7 +162,7 @@ impl Tensor {
         let ellipses = indices.iter().filter(|index| matches!(index, Index::Ellipsis)).count();
         if ellipses > 1 {
             let message = format!("the index must contain ... at most once, got it {ellipses} times");
-            return Err(Error::new(ErrorKind::Index, op, message));
+            return Err(err_index(op, message));
         }
         let mut view = self.clone();
         let mut dim = 0usize;
@@ -174,50 +173,46 @@ impl Tensor {
         let mut dims = Vec::new();
         for index in indices {
             let at = i64::try_from(dim).unwrap_or(i64::MAX);
-            match index {
+            // The tensors that index the dimensions of the view from `dim` on, and the dimensions that the item skips.
+            let (found, skipped) = match index {
                 Index::Integer(position) => {
                     wrap_index(op, *position, source_dim, view.shape().get(dim).copied().unwrap_or(0))?;
                     view = view.select(at, *position)?;
+                    (Vec::new(), 0)
                 }
                 // As in PyTorch a whole dimension needs no view.
-                Index::Slice { start: None, end: None, step: 1 } => dim += 1,
+                Index::Slice { start: None, end: None, step: 1 } => (Vec::new(), 1),
                 Index::Slice { start, end, step } => {
                     view = view.slice(at, *start, *end, *step)?;
-                    dim += 1;
+                    (Vec::new(), 1)
                 }
                 Index::NewAxis => {
                     view = view.unsqueeze(at)?;
-                    dim += 1;
+                    (Vec::new(), 1)
                 }
-                Index::Ellipsis => dim += rest,
+                Index::Ellipsis => (Vec::new(), rest),
                 &Index::Range { first, last, step } => {
                     // Before the positions are listed: the range may be long.
                     let size = view.shape().get(dim).copied().unwrap_or(0);
                     wrap_index(op, first, source_dim, size)?;
                     wrap_index(op, last, source_dim, size)?;
                     let (end, step) = (Scalar::Int(last + step.signum()), Scalar::Int(step));
-                    indexed.push((Tensor::arange(Scalar::Int(first), end, step, DType::Int64)?, source_dim));
-                    dims.push(dim);
-                    dim += 1;
+                    (vec![Tensor::arange(Scalar::Int(first), end, step, DType::Int64)?], 0)
                 }
                 // A single bool is a new dimension of size 1, of which index 0 is selected if it is true and none if
                 // it is false.
                 Index::Tensor(value) if value.ndim() == 0 && value.dtype() == DType::Bool => {
                     let size: i64 = value.item()?.cast();
                     view = view.unsqueeze(at)?;
-                    let selected = Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?;
-                    indexed.push((selected, source_dim));
-                    dims.push(dim);
-                    dim += 1;
+                    (vec![Tensor::zeros(&[usize::try_from(size).unwrap_or(0)], DType::Int64)?], 0)
                 }
                 Index::Tensor(tensor) => {
-                    let sizes = view.shape().get(dim..).unwrap_or_default();
-                    let found = to_indices(op, tensor, sizes)?;
-                    dims.extend((dim..).take(found.len()));
-                    dim += found.len();
-                    indexed.extend(found.into_iter().zip(source_dim..));
+                    (to_indices(op, tensor, view.shape().get(dim..).unwrap_or_default())?, 0)
                 }
-            }
+            };
+            dims.extend((dim..).take(found.len()));
+            dim += found.len() + skipped;
+            indexed.extend(found.into_iter().zip(source_dim..));
             source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
         }
         if view.is(self) {
@@ -238,6 +233,10 @@ impl Tensor {
     fn alias_view(&self) -> Result<Tensor> {
         if self.ndim() == 0 { self.unsqueeze(0)?.squeeze(Some(0)) } else { self.slice(0, None, None, 1) }
     }
+}
+
+fn err_index(op: &'static str, message: String) -> Error {
+    Error::new(ErrorKind::Index, op, message)
 }
 
 /// Returns the error of an assignment for the error of the operation that writes the value.
@@ -266,22 +265,16 @@ fn to_indices(op: &'static str, tensor: &Tensor, sizes: &[usize]) -> Result<Vec<
         DType::Bool => {
             let own = sizes.get(..tensor.ndim()).unwrap_or_default();
             if own != tensor.shape() {
-                return Err(Error::new(
-                    ErrorKind::Index,
-                    op,
-                    format!(
-                        "a mask in the index must be of shape {}, as the dimensions that it indexes, got shape {}",
-                        Tuple(own),
-                        Tuple(tensor.shape())
-                    ),
-                ));
+                let (own, given) = (Tuple(own), Tuple(tensor.shape()));
+                let message = format!(
+                    "a mask in the index must be of shape {own}, as the dimensions that it indexes, got shape {given}"
+                );
+                return Err(err_index(op, message));
             }
             nonzero_coordinates(tensor)
         }
-        given => Err(Error::new(
-            ErrorKind::Index,
-            op,
-            format!("each tensor of the index must be int64, int32 or bool, got {given}"),
-        )),
+        given => {
+            Err(err_index(op, format!("each tensor of the index must be int64, int32 or bool, got {given}")))
+        }
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::gather_scatter::ScatterReduce;
-use super::positions::Positions;
+use super::positions::{Order, Positions};
 use super::scatter_kernels::{IndexedWrite, ScatterArgs};
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{Result, Tensor};
@@ -173,7 +173,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let work = |target: &Tensor| match scatter {
             Some(scatter) => scatter.run(&ScatterArgs { op, target, values, positions }, false, None),
-            None => positions.write(op, target, values, ScatterReduce::Replace),
+            None => positions.write(op, target, values, ScatterReduce::Replace, Order::RowMajor),
         };
         self.write_recorded(to, (op, node), &[values], positions, work, move |ctx, positions, gradient| {
             let old = ctx.gradient(0, || gradient.cleared_at(access, positions))?;

@@ -185,21 +185,9 @@ impl Positions {
     /// Checks an index of one dimension of `source`, which replaces this dimension.
     pub fn along(rule: IndexRule, source: &Tensor, dim: usize, index: &Tensor) -> Result<Arc<Self>> {
         check_device(rule.op, source, index)?;
-        let shape = source.shape();
-        let size = shape.get(dim).copied().unwrap_or(1);
-        let index = gather_scatter::check_index(
-            &rule.int64_index(index)?,
-            None,
-            index.shape(),
-            IndexBounds { rule, dim, size },
-        )?;
-        Self::checked(
-            rule.op,
-            source.dtype(),
-            shape,
-            index,
-            Kind::Rows { first: dim, count: 1.min(shape.len()) },
-        )
+        let (shape, kind) = (source.shape(), Kind::Rows { first: dim, count: 1.min(source.ndim()) });
+        let bounds = IndexBounds { rule, dim, size: shape.get(dim).copied().unwrap_or(1) };
+        Self::of_index(source.dtype(), shape, index, bounds, kind)
     }
 
     /// Checks an index that counts over all elements of `source` in row-major order.
@@ -207,8 +195,7 @@ impl Positions {
         check_device(rule.op, source, index)?;
         let shape = source.shape();
         let bounds = IndexBounds { rule, dim: 0, size: shape.iter().product() };
-        let index = gather_scatter::check_index(&rule.int64_index(index)?, None, index.shape(), bounds)?;
-        Self::checked(rule.op, source.dtype(), shape, index, Kind::Rows { first: 0, count: shape.len() })
+        Self::of_index(source.dtype(), shape, index, bounds, Kind::Rows { first: 0, count: shape.len() })
     }
 
     /// Checks an index with the dimensions of `source`, each of whose elements is at its own position, but along `dim`.
@@ -220,19 +207,26 @@ impl Positions {
     /// Checks an index like [`coordinates`](Positions::coordinates), by another rule.
     pub fn coordinates_by(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -> Result<Arc<Self>> {
         let dim = check_coordinates(rule, source, dim, index)?;
-        let shape = source.shape();
-        let index = if index.numel() == 0 {
-            Tensor::zeros(index.shape(), (DType::Int64, index.placement()))?
-        } else {
-            let size = shape.get(dim).copied().unwrap_or(1);
-            gather_scatter::check_index(
-                &rule.int64_index(index)?,
-                None,
-                index.shape(),
-                IndexBounds { rule, dim, size },
-            )?
-        };
-        Self::checked(rule.op, source.dtype(), shape, index, Kind::Elements { dim })
+        let (dtype, shape, kind) = (source.dtype(), source.shape(), Kind::Elements { dim });
+        if index.numel() == 0 {
+            let index = Tensor::zeros(index.shape(), (DType::Int64, index.placement()))?;
+            return Self::checked(rule.op, dtype, shape, index, kind);
+        }
+        let bounds = IndexBounds { rule, dim, size: shape.get(dim).copied().unwrap_or(1) };
+        Self::of_index(dtype, shape, index, bounds, kind)
+    }
+
+    /// Checks the elements of an index of a tensor of a type and a shape.
+    fn of_index(
+        dtype: DType,
+        shape: &[usize],
+        index: &Tensor,
+        bounds: IndexBounds,
+        kind: Kind,
+    ) -> Result<Arc<Self>> {
+        let given = bounds.rule.int64_index(index)?;
+        let index = gather_scatter::check_index(&given, None, index.shape(), bounds)?;
+        Self::checked(bounds.rule.op, dtype, shape, index, kind)
     }
 
     /// Returns the numbers of rows of `source`, which count over the first `count` dimensions, as positions. They are
@@ -331,17 +325,6 @@ impl Positions {
 
     /// Writes values, which are broadcast and of the type of `target`, to the addressed elements, without recording.
     pub fn write(
-        &self,
-        op: &'static str,
-        target: &Tensor,
-        values: &Tensor,
-        combine: ScatterReduce,
-    ) -> Result<()> {
-        self.write_with(op, target, values, combine, Order::RowMajor)
-    }
-
-    /// Like [`write`](Positions::write), in the given order.
-    pub fn write_with(
         &self,
         op: &'static str,
         target: &Tensor,

@@ -165,7 +165,7 @@ fn accumulates_floats(call: &ScatterCall) -> Condition {
 
 fn run(call: &ScatterCall, args: &ScatterArgs<'_>, order: Order) -> Result<(), KernelError<Error>> {
     let combine = if call.accumulates { ScatterReduce::Add } else { ScatterReduce::Replace };
-    Ok(args.positions.write_with(args.op, args.target, args.values, combine, order)?)
+    Ok(args.positions.write(args.op, args.target, args.values, combine, order)?)
 }
 
 fn run_in_any_order(

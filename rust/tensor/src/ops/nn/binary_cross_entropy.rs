@@ -1,6 +1,6 @@
 //! Binary cross entropy of probabilities and of logits.
 
-use super::loss::Reduction;
+use super::loss::{Reduction, weigh};
 use crate::dtype::dispatch_float;
 use crate::error::Tuple;
 use crate::layout::broadcast;
@@ -8,7 +8,7 @@ use crate::loops::real::Real;
 use crate::ops::elementwise::operand::{
     check_device, check_floating_point, check_no_gradient, check_same_dtype, result_type,
 };
-use crate::ops::elementwise::selection::zero_where;
+use crate::ops::elementwise::selection::clamp;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 
@@ -43,12 +43,6 @@ fn check_factor(
     if weight.ndim() > 0 { check_device(op, input, weight) } else { Ok(()) }
 }
 
-/// Returns the larger of each element and `least`, by recorded operations.
-fn at_least(values: &Tensor, least: f64) -> Result<Tensor> {
-    let below = values.detach().less(least)?;
-    zero_where(&below, values)?.add(&below.cast(values.dtype())?.mul(least)?)
-}
-
 /// Returns the loss of a probability. It is larger than 100 for none.
 #[inline(always)]
 fn loss_of<T: Real>(probability: T, target: T) -> T {
@@ -60,11 +54,9 @@ fn loss_of<T: Real>(probability: T, target: T) -> T {
 
 /// Returns the losses of the elements in the type of arithmetic, without history.
 fn losses(op: &'static str, input: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let compute = input.dtype().compute();
-    let load = |tensor: &Tensor| iterate::cast(&tensor.detach(), compute)?.contiguous();
-    let (probabilities, targets) = (load(input)?, load(target)?);
+    let (probabilities, targets) = (input.contiguous_for_arithmetic()?, target.contiguous_for_arithmetic()?);
     let length = probabilities.shape().last().copied().unwrap_or(1);
-    dispatch_float!(compute, T => iterate::zip_rows(op, &probabilities, &targets, length, move |x: &[T], t: &[T], out: &mut [T]| {
+    dispatch_float!(probabilities.dtype(), T => iterate::zip_rows(op, &probabilities, &targets, length, move |x: &[T], t: &[T], out: &mut [T]| {
         for (argument, values) in [("input", x), ("target", t)] {
             if let Some(value) = values.iter().find(|value| !(0.0..=1.0).contains(*value)) {
                 return Err(Error::value(op, argument, "have elements from 0 to 1", value.to_scalar()));
@@ -93,13 +85,13 @@ fn stored_like(op: &'static str, input: &Tensor, losses: &Tensor) -> Result<Tens
 
 /// Computes the gradient of the input by recorded operations: `g * (x - t) / (x * (1 - x))`.
 fn of_input(gradient: &Tensor, input: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let variance = at_least(&input.mul(&input.rsub(1i64)?)?, LEAST_VARIANCE)?;
+    let variance = clamp(&input.mul(&input.rsub(1i64)?)?, Some(LEAST_VARIANCE.into()), None)?;
     gradient.mul(&input.sub(target)?.div(&variance)?)
 }
 
 /// Computes the gradient of the target by recorded operations: `g * (ln(1 - x) - ln(x))`.
 fn of_target(gradient: &Tensor, input: &Tensor) -> Result<Tensor> {
-    let logarithm = |probability: &Tensor| at_least(&probability.log()?, LEAST_LOGARITHM);
+    let logarithm = |probability: &Tensor| clamp(&probability.log()?, Some(LEAST_LOGARITHM.into()), None);
     gradient.mul(&logarithm(&input.rsub(1i64)?)?.sub(&logarithm(input)?)?)
 }
 
@@ -131,11 +123,7 @@ impl Tensor {
                 ])
             })?;
         }
-        let weighted = match weight {
-            Some(weight) => losses.mul(weight)?,
-            None => losses,
-        };
-        reduction.of(weighted)?.cast(self.dtype())
+        reduction.of(weigh(losses, weight)?)?.cast(self.dtype())
     }
 
     /// Returns the binary cross entropy of logits for target probabilities of the same shape.
@@ -166,11 +154,7 @@ impl Tensor {
             None => logarithm,
         };
         let losses = target.rsub(1i64)?.mul(&logits)?.sub(&positive)?;
-        let weighted = match weight {
-            Some(weight) => losses.mul(weight)?,
-            None => losses,
-        };
         let weights = [weight, pos_weight].into_iter().flatten();
-        reduction.of(weighted)?.cast(weights.map(Tensor::dtype).fold(dtype, DType::promote))
+        reduction.of(weigh(losses, weight)?)?.cast(weights.map(Tensor::dtype).fold(dtype, DType::promote))
     }
 }

@@ -1,7 +1,7 @@
 //! Cross entropy.
 
 use super::loss::Reduction;
-use super::nll_loss::{ClassLossOptions, ClassTargets, check_weight};
+use super::nll_loss::{ClassLossOptions, ClassTargets, check_weight, dim_of_classes};
 use crate::ops::elementwise::operand::{check_device, check_floating_point};
 use crate::ops::elementwise::selection::zero_where;
 use crate::{Error, Result, Tensor};
@@ -32,9 +32,11 @@ impl Tensor {
         if label_smoothing == 0.0 {
             return Ok(loss);
         }
-        let negated = weigh(&scores, options.weight, classes.dim)?.sum(Some(&[classes.dim]), false)?.neg()?;
+        let negated =
+            weigh_classes(&scores, options.weight, classes.dim)?.sum(Some(&[classes.dim]), false)?.neg()?;
         let uniform = zero_where(&classes.targets.equal(options.ignore_index)?, &negated)?;
-        let total = || classes.weights(op, self, options.weight)?.sum(None, false);
+        let weights = || classes.grid.weights(op, options.weight, &classes.targets, self.dtype());
+        let total = || weights()?.sum(None, false);
         let uniform = options.reduction.apply(uniform, total)?;
         let share = label_smoothing / classes.grid.classes as f64;
         loss.mul(1.0 - label_smoothing)?.add(&uniform.mul(share)?)?.cast(self.dtype())
@@ -57,11 +59,7 @@ impl Tensor {
             return Err(Error::value(op, "ignore_index", expected, options.ignore_index));
         }
         check_device(op, self, target)?;
-        let (dim, classes) = match self.shape() {
-            [] => return Err(Error::shape(op, "input", "have at least one dimension", &[])),
-            &[classes] => (0, classes),
-            [_, classes, ..] => (1, *classes),
-        };
+        let (dim, classes) = dim_of_classes(op, self)?;
         if let Some(weight) = options.weight {
             check_weight(op, self, weight, classes)?;
         }
@@ -71,7 +69,7 @@ impl Tensor {
         } else {
             target.clone()
         };
-        let products = weigh(&scores.mul(&target)?, options.weight, dim)?;
+        let products = weigh_classes(&scores.mul(&target)?, options.weight, dim)?;
         match options.reduction {
             Reduction::None => products.sum(Some(&[dim]), false)?.neg(),
             Reduction::Sum => products.sum(None, false)?.neg(),
@@ -81,7 +79,7 @@ impl Tensor {
 }
 
 /// Multiplies scores by the weights of the classes, which are the dimension `dim`, if there are weights.
-fn weigh(scores: &Tensor, weight: Option<&Tensor>, dim: i64) -> Result<Tensor> {
+fn weigh_classes(scores: &Tensor, weight: Option<&Tensor>, dim: i64) -> Result<Tensor> {
     let Some(weight) = weight else { return Ok(scores.clone()) };
     let mut shape = vec![1; scores.ndim()];
     if let Some(size) = usize::try_from(dim).ok().and_then(|dim| shape.get_mut(dim)) {

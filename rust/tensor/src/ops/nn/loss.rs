@@ -37,6 +37,14 @@ impl Reduction {
     }
 }
 
+/// Multiplies losses by weights, if there are any.
+pub(super) fn weigh(losses: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
+    match weight {
+        Some(weight) => losses.mul(weight),
+        None => Ok(losses),
+    }
+}
+
 /// Returns the difference of the input and the target in the type of arithmetic, and the promoted type.
 fn difference(op: &'static str, input: &Tensor, target: &Tensor) -> Result<(Tensor, DType)> {
     // As in PyTorch the operands are broadcast first: a 0-d operand is expanded.

@@ -1,8 +1,7 @@
 //! The negative log-likelihood loss.
 
-use super::class_grid::{self, ClassGrid};
-use super::loss::Reduction;
-use crate::dtype::dispatch_float;
+use super::class_grid::ClassGrid;
+use super::loss::{Reduction, weigh};
 use crate::error::Tuple;
 use crate::layout::signed_sizes;
 use crate::ops::elementwise::operand::{check_device, check_floating_point, check_no_gradient};
@@ -45,11 +44,9 @@ impl ClassTargets {
         options: &ClassLossOptions<'_>,
     ) -> Result<Self> {
         check_floating_point(op, input)?;
-        let (classes, samples, dim) = match input.shape() {
-            [] => return Err(Error::shape(op, "input", "have at least one dimension", &[])),
-            &[classes] => (classes, Vec::new(), 0),
-            [samples, classes, inner @ ..] => (*classes, [&[*samples], inner].concat(), 1),
-        };
+        let (dim, classes) = dim_of_classes(op, input)?;
+        let sizes = (0i64..).zip(input.shape()).filter(|(own, _)| *own != dim);
+        let samples: Vec<usize> = sizes.map(|(_, size)| *size).collect();
         let is_single = samples.is_empty() && target.shape() == [1];
         if target.shape() != samples && !is_single {
             let expected =
@@ -70,34 +67,14 @@ impl ClassTargets {
         let grid = ClassGrid { classes, inner, ignore_index: options.ignore_index };
         Ok(ClassTargets { targets, grid, dim })
     }
+}
 
-    /// Returns the weights of the samples in the type of arithmetic: 0 for ignored samples.
-    pub(crate) fn weights(
-        &self,
-        op: &'static str,
-        input: &Tensor,
-        weight: Option<&Tensor>,
-    ) -> Result<Tensor> {
-        let compute = input.dtype().compute();
-        let weight =
-            weight.map(|weight| iterate::cast(&weight.detach(), compute)?.contiguous()).transpose()?;
-        dispatch_float!(compute, T => {
-            class_grid::sample_weights::<T>(op, weight.as_ref(), &self.targets, self.grid)
-        })
-    }
-
-    /// Returns the negated scores of the targets.
-    fn select(&self, op: &'static str, scores: &Tensor) -> Result<Tensor> {
-        let scores = iterate::cast(&scores.detach(), scores.dtype().compute())?.contiguous()?;
-        dispatch_float!(scores.dtype(), T => class_grid::select_scores::<T>(op, &scores, &self.targets, self.grid))
-    }
-
-    /// Returns a gradient of the scores that is 0 except for the negated gradients of the samples at their targets.
-    fn distribute(&self, op: &'static str, gradient: &Tensor, shape: &[usize]) -> Result<Tensor> {
-        let gradient = iterate::cast(&gradient.detach(), gradient.dtype().compute())?.contiguous()?;
-        dispatch_float!(gradient.dtype(), T => {
-            class_grid::distribute_gradient::<T>(op, &gradient, &self.targets, shape, self.grid)
-        })
+/// Returns the dimension of classes of scores, and its size.
+pub(crate) fn dim_of_classes(op: &'static str, scores: &Tensor) -> Result<(i64, usize)> {
+    match scores.shape() {
+        [] => Err(Error::shape(op, "input", "have at least one dimension", &[])),
+        &[classes] => Ok((0, classes)),
+        [_, classes, ..] => Ok((1, *classes)),
     }
 }
 
@@ -115,59 +92,40 @@ pub(crate) fn check_weight(op: &'static str, input: &Tensor, weight: &Tensor, cl
 }
 
 /// Returns the negated scores of the targets by recorded operations: the gradient of a gradient.
-fn select_recorded(op: &'static str, scores: &Tensor, saved: &Tensor, grid: ClassGrid) -> Result<Tensor> {
-    let classes = classes_of(saved, grid);
-    let out = classes.select(op, scores)?;
+fn select_recorded(op: &'static str, scores: &Tensor, targets: &Tensor, grid: ClassGrid) -> Result<Tensor> {
+    let out = grid.select(op, scores, targets)?;
     if let Some(builder) = NodeBuilder::new("NllLossBackward0", &[scores])? {
         let shape = scores.shape().to_vec();
-        builder.set_history_saving(saved, &out, move |saved, gradient| {
-            distribute_recorded(op, gradient, saved, grid, &shape)
+        builder.set_history_saving(targets, &out, move |targets, gradient| {
+            distribute_recorded(op, gradient, targets, grid, (&shape, None))
         })?;
     }
     Ok(out)
 }
 
-/// Returns the gradient of the scores by recorded operations.
+/// Returns the gradient of scores of a shape by recorded operations. If it depends on the `scores` of a loss, their gradient
+/// is 0, so that a recorded backward pass can be differentiated again.
 fn distribute_recorded(
     op: &'static str,
     gradient: &Tensor,
-    saved: &Tensor,
-    grid: ClassGrid,
-    shape: &[usize],
-) -> Result<Tensor> {
-    let classes = classes_of(saved, grid);
-    let out = classes.distribute(op, gradient, shape)?;
-    if let Some(builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient])? {
-        builder
-            .set_history_saving(saved, &out, move |saved, second| select_recorded(op, second, saved, grid))?;
-    }
-    Ok(out)
-}
-
-/// Returns the gradient of the scores of the loss. It depends on the scores with gradient 0, so that a recorded backward
-/// pass can be differentiated again.
-fn nll_loss_backward(
-    op: &'static str,
-    gradient: &Tensor,
-    scores: &Tensor,
     targets: &Tensor,
     grid: ClassGrid,
+    (shape, scores): (&[usize], Option<&Tensor>),
 ) -> Result<Tensor> {
-    let out = classes_of(targets, grid).distribute(op, gradient, scores.shape())?;
-    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &[gradient, scores])? {
-        let saved = builder.save(targets)?;
+    let out = grid.distribute(op, gradient, targets, shape)?;
+    let inputs: Vec<&Tensor> = [gradient].into_iter().chain(scores).collect();
+    if let Some(mut builder) = NodeBuilder::new("NllLossBackwardBackward0", &inputs)? {
+        let (saved, has_scores) = (builder.save(targets)?, scores.is_some());
         builder.set_history(&out, move |ctx, second| {
-            Ok(vec![
-                ctx.gradient(0, || select_recorded(op, second, &ctx.saved(saved)?, grid))?,
-                ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?,
-            ])
+            let of_gradient = || select_recorded(op, second, &ctx.saved(saved)?, grid);
+            let mut gradients = vec![ctx.gradient(0, of_gradient)?];
+            if has_scores {
+                gradients.push(ctx.gradient(1, || Tensor::zeros(second.shape(), second.options()))?);
+            }
+            Ok(gradients)
         })?;
     }
     Ok(out)
-}
-
-fn classes_of(targets: &Tensor, grid: ClassGrid) -> ClassTargets {
-    ClassTargets { targets: targets.clone(), grid, dim: 1 }
 }
 
 impl Tensor {
@@ -189,26 +147,20 @@ impl Tensor {
         options: &ClassLossOptions<'_>,
     ) -> Result<Tensor> {
         let reduction = options.reduction;
-        let losses = classes.select(op, self)?;
+        let losses = classes.grid.select(op, self, &classes.targets)?;
         let is_weighted = options.weight.is_some();
         let weights = if is_weighted || reduction == Reduction::Mean {
-            Some(classes.weights(op, self, options.weight)?)
+            Some(classes.grid.weights(op, options.weight, &classes.targets, self.dtype())?)
         } else {
             None
         };
         let factors = weights.as_ref().filter(|_| is_weighted);
-        let weighted = match factors {
-            Some(weights) => losses.mul(weights)?,
-            None => losses,
-        };
-        let total = match (&weights, reduction) {
-            (Some(weights), Reduction::Mean) => Some(weights.sum(None, false)?),
-            _ => None,
-        };
-        let reduced = match (reduction, &total) {
-            (Reduction::None, _) => weighted,
-            (_, Some(total)) => weighted.sum(None, false)?.div(total)?,
-            (_, None) => weighted.sum(None, false)?,
+        let weighted = weigh(losses, factors)?;
+        let of_mean = weights.as_ref().filter(|_| reduction == Reduction::Mean);
+        let total = of_mean.map(|weights| weights.sum(None, false)).transpose()?;
+        let reduced = match &total {
+            Some(total) => weighted.sum(None, false)?.div(total)?,
+            None => reduction.of(weighted)?,
         };
         let out = iterate::cast(&reduced, self.dtype())?;
         let node = if self.ndim() > 2 { "NllLoss2DBackward0" } else { "NllLossBackward0" };
@@ -227,7 +179,9 @@ impl Tensor {
                     Some(weights) => share.mul(&ctx.saved(weights)?)?,
                     None => share.expand(&signed_sizes(targets.shape()))?,
                 };
-                Ok(vec![Some(nll_loss_backward(op, &each, &ctx.saved(scores)?, &targets, grid)?)])
+                let scores = ctx.saved(scores)?;
+                let of_scores = (scores.shape(), Some(&scores));
+                Ok(vec![Some(distribute_recorded(op, &each, &targets, grid, of_scores)?)])
             })?;
         }
         Ok(out)

@@ -52,10 +52,9 @@ impl Generator {
             return Err(Error::value(op, "num_samples", expected, num_samples));
         }
         let shape: Vec<usize> = rows.iter().copied().chain([samples]).collect();
-        let dtype = weights.dtype();
         self.draw(&shape, |seed| {
-            let read = iterate::cast(&weights.detach().contiguous()?, dtype.compute())?;
-            dispatch_float!(dtype, T => multinomial::<T>(op, &read, &shape, replacement, seed))
+            let read = weights.contiguous_for_arithmetic()?;
+            dispatch_float!(read.dtype(), T => multinomial::<T>(op, &read, &shape, replacement, seed))
         })
     }
 }
@@ -63,16 +62,9 @@ impl Generator {
 /// Returns true with the probability of each element of a tensor without history.
 pub(crate) fn bernoulli(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
     check_floating_point(op, probabilities)?;
-    let dtype = probabilities.dtype();
-    let read = iterate::cast(&probabilities.contiguous()?, dtype.compute())?;
-    dispatch_float!(dtype, T => bernoulli_contiguous::<T>(op, &read, seed))
-}
-
-/// Returns true with the probability of each element of a contiguous tensor.
-fn bernoulli_contiguous<T: Element>(op: &'static str, probabilities: &Tensor, seed: u64) -> Result<Tensor> {
-    let shape = probabilities.shape();
-    let source = TensorPart::contiguous(probabilities, shape.iter().product());
-    launch_unary(op, shape, source, move |out: &mut [Bool8], data: &[T]| {
+    let (read, shape) = (probabilities.contiguous_for_arithmetic()?, probabilities.shape());
+    let source = TensorPart::contiguous(&read, shape.iter().product());
+    dispatch_float!(read.dtype(), T => launch_unary(op, shape, source, move |out: &mut [Bool8], data: &[T]| {
         let mut generator = fastrand::Rng::with_seed(seed);
         for (out, probability) in out.iter_mut().zip(data) {
             let probability = probability.to_f64();
@@ -82,7 +74,7 @@ fn bernoulli_contiguous<T: Element>(op: &'static str, probabilities: &Tensor, se
             *out = Bool8::new(generator.f64() < probability);
         }
         Ok(())
-    })
+    }))
 }
 
 /// Returns indices of the rows of contiguous `weights`, which are drawn in proportion to the weights. The result has

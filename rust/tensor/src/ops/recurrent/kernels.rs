@@ -5,7 +5,7 @@ use std::fmt;
 use interlock::accelerator::Device;
 use interlock::backends::Node;
 use interlock::backends::flags::CUDNN_ENABLED;
-use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Operation};
+use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation};
 
 use super::OP;
 use super::layer::State;
@@ -151,7 +151,7 @@ pub static LSTM: Op<Lstm> = Op::new(&[
         .requires(&MODEL_OF_ONEDNN)
         .node(Node::MkldnnRnn)
         .condition(can_run_mkldnn),
-    Kernel::<Lstm>::new("native", run_native),
+    Kernel::<Lstm>::new("native", |_, _, args| Ok(run(OP.into(), args)?)),
 ]);
 
 /// PyTorch: `cudnn_is_acceptable`.
@@ -170,10 +170,6 @@ fn can_run_mkldnn(call: &LstmCall) -> Condition {
 
 fn check_elements(call: &LstmCall) -> Condition {
     require(!call.input.contains(&0), || "needs an input with elements")
-}
-
-fn run_native(_: &LstmCall, _: Numerics, args: &LstmArgs<'_>) -> Result<LstmOut, KernelError<Error>> {
-    Ok(run(OP.into(), args)?)
 }
 
 /// Runs the layers with products that are parts of `parent`.

@@ -1,6 +1,6 @@
 //! The cells of one layer, step by step.
 
-use super::{GATES, LstmLayer};
+use super::LstmLayer;
 use crate::ops::products::matrices::Parent;
 use crate::ops::shape::join::stack;
 use crate::{Result, Tensor};
@@ -29,17 +29,11 @@ impl LstmLayer<'_> {
     }
 }
 
-/// Splits the sums of the gates into those of each gate.
-fn split_gates(gates: &Tensor) -> Result<[Tensor; GATES]> {
-    let size = gates.shape().last().copied().unwrap_or_default() / GATES;
-    let at = |position: usize| i64::try_from(position).ok();
-    let gate = |number: usize| gates.slice(-1, at(number * size), at((number + 1) * size), 1);
-    Ok([gate(0)?, gate(1)?, gate(2)?, gate(3)?])
-}
-
 /// Computes the next state from the sums of the gates, of shape (batch, 4 * size), and the state of the cell.
 fn next_state(gates: &Tensor, cell: &Tensor) -> Result<State> {
-    let [input, forget, candidate, output] = split_gates(gates)?;
+    let size = cell.shape().last().map_or(0, |&size| i64::try_from(size).unwrap_or(i64::MAX));
+    let gate = |number: i64| gates.narrow(-1, number * size, size);
+    let (input, forget, candidate, output) = (gate(0)?, gate(1)?, gate(2)?, gate(3)?);
     let cell = forget.sigmoid()?.mul(cell)?.add(&input.sigmoid()?.mul(&candidate.tanh()?)?)?;
     let hidden = output.sigmoid()?.mul(&cell.tanh()?)?;
     Ok(State { hidden, cell })

@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
-use super::{ConvGeometry, at, chunk, operand, part};
+use super::{ConvGeometry, at, chunk, elements_of, operand, part};
 use crate::dtype::dispatch_size;
 use crate::iterate::parallel::{self, THREADED_ELEMENTS};
 use crate::iterate::parts::{part_mut, rest, rest_mut, source, split_mut};
 use crate::iterate::{PartedKernel, bits, launch_several, reinterpret, threads_on};
-use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 
 /// Consecutive output positions of a tile for which a tap of the kernel is inside of the image.
@@ -181,13 +180,9 @@ impl<T: Element> PartedKernel<T, 1> for Convert<T> {
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
         let (positions, [from, to]) = (0..self.geometry.positions(), self.sizes);
-        let source = source(sources, 0);
-        let mut tasks = Vec::new();
-        let outs = out.chunks_exact_mut(to.max(1)).enumerate();
-        for (number, out) in outs.skip(parts.start).take(parts.len()) {
-            try_push(&mut tasks, (part(source, number.saturating_mul(from), from), out))?;
-        }
-        parallel::for_each(self.threads, tasks.into_iter(), &|(source, out)| {
+        let (source, tasks) = (source(sources, 0), elements_of(out, to, parts)?);
+        parallel::for_each(self.threads, tasks.into_iter(), &|(number, out)| {
+            let source = part(source, number.saturating_mul(from), from);
             (self.convert)(&self.geometry, source, &positions, out);
             Ok(())
         })

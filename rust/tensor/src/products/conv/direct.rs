@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::{ConvGeometry, ConvPass, area, chunk, operand, part};
+use super::{ConvGeometry, ConvPass, area, chunk, elements_of, part};
 use crate::iterate::parts::{rest, rest_mut, source};
 use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
 use crate::products::matmul::{MatmulElement, THREADED_WORK};
-use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Result, Tensor};
 
 /// Computes a pass. A part is a channel of an image, or a filter of the gradient of the weight.
@@ -68,41 +67,35 @@ fn add_scaled<T: Element>(
 }
 
 impl Direct {
-    /// Returns the elements of a part of the result.
-    fn part_size(&self) -> usize {
-        let g = &self.geometry;
-        match self.pass {
-            ConvPass::Forward => g.positions(),
-            ConvPass::InputGradient => g.plane(),
-            ConvPass::WeightGradient => g.depth(),
-        }
+    /// Returns the number of parts of the result, and the elements of each.
+    fn division(&self) -> [usize; 2] {
+        let shape = self.geometry.result_shape(self.pass);
+        let (of_parts, of_elements) =
+            shape.split_at(if self.pass == ConvPass::WeightGradient { 1 } else { 2 });
+        [of_parts, of_elements].map(|sizes| sizes.iter().copied().fold(1, usize::saturating_mul))
     }
 
-    fn part_count(&self) -> usize {
-        let g = &self.geometry;
-        let channels = match self.pass {
-            ConvPass::Forward => g.batch.saturating_mul(g.filters),
-            ConvPass::InputGradient => g.batch.saturating_mul(g.channels),
-            ConvPass::WeightGradient => g.filters,
-        };
-        channels.saturating_mul(g.groups)
+    /// Adds the products of the taps of a filter and a plane of an operand to a plane of the result.
+    fn add_taps<T: Element>(&self, out: &mut [T], plane: &[T], weight: &[T], [filter, channel]: [usize; 2]) {
+        let (g, step) = (&self.geometry, self.geometry.stride[1].max(1));
+        let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
+        for (tap, &factor) in g.taps().zip(taps) {
+            for_each_line(g, tap, &mut |Line { input, output, length }| match self.pass {
+                ConvPass::InputGradient => add_scaled((out, input, step), (plane, output, 1), length, factor),
+                _ => add_scaled((out, output, 1), (plane, input, step), length, factor),
+            });
+        }
     }
 
     /// Computes an output channel of an image.
     fn forward<T: Element>(&self, number: usize, out: &mut [T], [input, weight, bias]: [&[T]; 3]) {
         let g = &self.geometry;
-        let (filters, step) = (g.groups * g.filters, g.stride[1].max(1));
+        let filters = g.groups * g.filters;
         let (image, filter) = (number / filters.max(1), number % filters.max(1));
         let group = filter / g.filters.max(1);
         for channel in 0..g.channels {
             let plane = ((image * g.groups + group) * g.channels + channel) * g.plane();
-            let plane = part(input, plane, g.plane());
-            let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
-            for (tap, factor) in g.taps().zip(taps) {
-                for_each_line(g, tap, &mut |line| {
-                    add_scaled((out, line.output, 1), (plane, line.input, step), line.length, *factor);
-                });
-            }
+            self.add_taps(out, part(input, plane, g.plane()), weight, [filter, channel]);
         }
         if let Some(bias) = bias.get(filter) {
             out.iter_mut().for_each(|out| *out = out.plus(*bias));
@@ -112,18 +105,12 @@ impl Direct {
     /// Computes the gradient of an input channel of an image.
     fn input_gradient<T: Element>(&self, number: usize, out: &mut [T], [gradient, weight, _]: [&[T]; 3]) {
         let g = &self.geometry;
-        let (channels, step) = (g.groups * g.channels, g.stride[1].max(1));
+        let channels = g.groups * g.channels;
         let (image, channel) = (number / channels.max(1), number % channels.max(1));
         let (group, channel) = (channel / g.channels.max(1), channel % g.channels.max(1));
         for filter in group * g.filters..(group + 1) * g.filters {
             let plane = (image * g.groups * g.filters + filter) * g.positions();
-            let plane = part(gradient, plane, g.positions());
-            let taps = part(weight, (filter * g.channels + channel) * area(g.kernel), area(g.kernel));
-            for (tap, factor) in g.taps().zip(taps) {
-                for_each_line(g, tap, &mut |line| {
-                    add_scaled((out, line.input, step), (plane, line.output, 1), line.length, *factor);
-                });
-            }
+            self.add_taps(out, part(gradient, plane, g.positions()), weight, [filter, channel]);
         }
     }
 
@@ -160,20 +147,16 @@ impl Direct {
 
 impl<T: MatmulElement> PartedKernel<T, 1> for Direct {
     fn parts(&self) -> usize {
-        self.part_count()
+        self.division()[0]
     }
 
     fn chunk(&self) -> usize {
-        chunk(&self.geometry, self.part_count(), self.threads)
+        chunk(&self.geometry, self.division()[0], self.threads)
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
         let sources = [0, 1, 2].map(|index| source(sources, index));
-        let mut tasks = Vec::new();
-        let outs = out.chunks_mut(self.part_size().max(1)).enumerate();
-        for task in outs.skip(parts.start).take(parts.len()) {
-            try_push(&mut tasks, task)?;
-        }
+        let tasks = elements_of(out, self.division()[1], parts)?;
         parallel::for_each(self.threads, tasks.into_iter(), &|(number, out)| {
             match self.pass {
                 ConvPass::Forward => self.forward(number, out, sources),
@@ -193,17 +176,9 @@ pub(super) fn run<T: MatmulElement>(
     operands: [&Tensor; 2],
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
-    let [first, second] = operands;
-    let placement = first.placement();
+    let placement = operands[0].placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let [input, weight, output] = [geometry.input_shape(), geometry.weight_shape(), geometry.output_shape()];
-    let shapes = match pass {
-        ConvPass::Forward => [input, weight],
-        ConvPass::InputGradient => [output, weight],
-        ConvPass::WeightGradient => [output, input],
-    };
-    let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
-    sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
+    let sources = geometry.sources(pass, operands, bias);
     let kernel = Direct { geometry, pass, threads };
     let [out] = launch_several::<T, 1>(op, placement, [&geometry.result_shape(pass)], &sources, kernel)?;
     Ok(out)

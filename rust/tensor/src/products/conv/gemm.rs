@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::columns::{add_patches, write_columns};
-use super::{ConvGeometry, area, chunk, for_each_task, operand, part, scratch_shape};
+use super::{ConvGeometry, ConvPass, area, chunk, for_each_task, part, scratch_shape};
 use crate::iterate::parts::{part_mut, rest_mut, source};
 use crate::iterate::{PartedKernel, launch_several, threads_on};
 use crate::products::matmul::{MatmulElement, Matrix, THREADED_WORK};
@@ -19,31 +19,36 @@ struct Block<'a, T> {
     out: &'a mut [T],
 }
 
-/// The blocks of a result with `channels` channels for each group, of `plane` elements each.
-struct Blocks {
+/// Computes the output, or the gradient of the input. A part is a block of channels of the result.
+struct Products {
     geometry: ConvGeometry,
+    pass: ConvPass,
+    /// The channels of the result in each group.
     channels: usize,
+    /// The elements of a channel.
     plane: usize,
+    threads: usize,
 }
 
-impl Blocks {
+impl Products {
     /// Returns the number of channels of a block.
-    fn size(&self) -> usize {
+    fn block_size(&self) -> usize {
         self.geometry.block(self.channels)
     }
 
     /// Returns the number of blocks of a group of an image.
-    fn count(&self) -> usize {
-        self.channels.div_ceil(self.size())
+    fn block_count(&self) -> usize {
+        self.channels.div_ceil(self.block_size())
     }
 
-    fn parts(&self) -> usize {
-        self.geometry.batch.saturating_mul(self.geometry.groups).saturating_mul(self.count())
+    fn part_count(&self) -> usize {
+        self.geometry.batch.saturating_mul(self.geometry.groups).saturating_mul(self.block_count())
     }
 
     /// Returns the blocks with these numbers.
-    fn of<'a, T>(&self, parts: Range<usize>, out: &'a mut [T]) -> Result<Vec<Block<'a, T>>> {
-        let (count, size, groups) = (self.count().max(1), self.size(), self.geometry.groups.max(1));
+    fn blocks<'a, T>(&self, parts: Range<usize>, out: &'a mut [T]) -> Result<Vec<Block<'a, T>>> {
+        let (count, size, groups) =
+            (self.block_count().max(1), self.block_size(), self.geometry.groups.max(1));
         let mut blocks = Vec::new();
         let images = out.chunks_mut(self.channels.saturating_mul(self.plane).max(1)).enumerate();
         let first = parts.start / count;
@@ -59,21 +64,9 @@ impl Blocks {
         }
         Ok(blocks)
     }
-}
 
-/// Computes the output. A part is a block of output channels.
-struct Forward {
-    geometry: ConvGeometry,
-    threads: usize,
-}
-
-impl Forward {
-    fn blocks(&self) -> Blocks {
-        let geometry = self.geometry;
-        Blocks { geometry, channels: geometry.filters, plane: geometry.positions() }
-    }
-
-    fn run_block<T: MatmulElement>(
+    /// Computes a block of the output.
+    fn forward<T: MatmulElement>(
         &self,
         block: &mut Block<'_, T>,
         [input, weight, bias]: [&[T]; 3],
@@ -102,42 +95,12 @@ impl Forward {
         }
         Ok(())
     }
-}
 
-impl<T: MatmulElement> PartedKernel<T, 2> for Forward {
-    fn parts(&self) -> usize {
-        self.blocks().parts()
-    }
-
-    fn chunk(&self) -> usize {
-        chunk(&self.geometry, self.blocks().parts(), self.threads)
-    }
-
-    fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let sources = [0, 1, 2].map(|index| source(sources, index));
-        let blocks = self.blocks().of(parts, out)?;
-        for_each_task(self.threads, blocks, scratch, self.geometry.scratch(), &|block, scratch| {
-            self.run_block(block, sources, scratch)
-        })
-    }
-}
-
-/// Computes the gradient of the input. A part is a block of input channels.
-struct InputGradient {
-    geometry: ConvGeometry,
-    threads: usize,
-}
-
-impl InputGradient {
-    fn blocks(&self) -> Blocks {
-        let geometry = self.geometry;
-        Blocks { geometry, channels: geometry.channels, plane: geometry.plane() }
-    }
-
-    fn run_block<T: MatmulElement>(
+    /// Computes a block of the gradient of the input.
+    fn input_gradient<T: MatmulElement>(
         &self,
         block: &mut Block<'_, T>,
-        [gradient, weight]: [&[T]; 2],
+        [gradient, weight, _]: [&[T]; 3],
         scratch: &mut [T],
     ) -> Result<()> {
         let g = &self.geometry;
@@ -171,54 +134,44 @@ impl InputGradient {
     }
 }
 
-impl<T: MatmulElement> PartedKernel<T, 2> for InputGradient {
+impl<T: MatmulElement> PartedKernel<T, 2> for Products {
     fn parts(&self) -> usize {
-        self.blocks().parts()
+        self.part_count()
     }
 
     fn chunk(&self) -> usize {
-        chunk(&self.geometry, self.blocks().parts(), self.threads)
+        chunk(&self.geometry, self.part_count(), self.threads)
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let sources = [0, 1].map(|index| source(sources, index));
-        let blocks = self.blocks().of(parts, out)?;
-        for_each_task(self.threads, blocks, scratch, self.geometry.scratch(), &|block, scratch| {
-            self.run_block(block, sources, scratch)
+        let sources = [0, 1, 2].map(|index| source(sources, index));
+        let blocks = self.blocks(parts, out)?;
+        for_each_task(self.threads, blocks, scratch, self.geometry.scratch(), &|block, scratch| match self
+            .pass
+        {
+            ConvPass::InputGradient => self.input_gradient(block, sources, scratch),
+            _ => self.forward(block, sources, scratch),
         })
     }
 }
 
-/// Returns the output of a convolution.
-pub(super) fn forward<T: MatmulElement>(
+/// Returns the output of a convolution, or the gradient of its input.
+pub(super) fn run<T: MatmulElement>(
     op: &'static str,
+    pass: ConvPass,
     geometry: ConvGeometry,
-    [input, weight]: [&Tensor; 2],
+    operands: [&Tensor; 2],
     bias: Option<&Tensor>,
 ) -> Result<Tensor> {
-    let placement = input.placement();
+    let placement = operands[0].placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let [filters, ..] = geometry.weight_shape();
-    let mut sources =
-        vec![operand(input, &geometry.input_shape()), operand(weight, &geometry.weight_shape())];
-    sources.extend(bias.map(|bias| operand(bias, &[filters])));
-    let shapes = [&geometry.output_shape()[..], &scratch_shape(placement, geometry.scratch())];
-    let kernel = Forward { geometry, threads };
-    let [out, _] = launch_several::<T, 2>(op, placement, shapes, &sources, kernel)?;
-    Ok(out)
-}
-
-/// Returns the gradient of the input of a convolution.
-pub(super) fn input_gradient<T: MatmulElement>(
-    op: &'static str,
-    geometry: ConvGeometry,
-    [gradient, weight]: [&Tensor; 2],
-) -> Result<Tensor> {
-    let placement = gradient.placement();
-    let threads = threads_on(placement, geometry.work(), THREADED_WORK);
-    let sources = [operand(gradient, &geometry.output_shape()), operand(weight, &geometry.weight_shape())];
-    let shapes = [&geometry.input_shape()[..], &scratch_shape(placement, geometry.scratch())];
-    let kernel = InputGradient { geometry, threads };
+    let (channels, plane) = match pass {
+        ConvPass::InputGradient => (geometry.channels, geometry.plane()),
+        _ => (geometry.filters, geometry.positions()),
+    };
+    let sources = geometry.sources(pass, operands, bias);
+    let shapes = [&geometry.result_shape(pass)[..], &scratch_shape(placement, geometry.scratch())];
+    let kernel = Products { geometry, pass, channels, plane, threads };
     let [out, _] = launch_several::<T, 2>(op, placement, shapes, &sources, kernel)?;
     Ok(out)
 }

@@ -12,11 +12,12 @@ use std::ops::Range;
 
 pub(crate) use columns::{add_columns, columns};
 
+use super::chunk_of_parts;
 use super::matmul::{MatmulElement, THREADED_WORK};
 use crate::iterate::parts::part;
 use crate::iterate::{TensorPart, parallel};
 use crate::storage::Placement;
-use crate::storage::fallible_alloc::try_from_elem;
+use crate::storage::fallible_alloc::{try_collect, try_from_elem};
 use crate::{Result, Tensor};
 
 /// The result that is computed from the two other tensors of a convolution.
@@ -34,6 +35,17 @@ pub enum ConvPass {
     InputGradient,
     /// The gradient of the weight, from that of the output and the input.
     WeightGradient,
+}
+
+impl ConvPass {
+    /// Returns the properties of both operands, of those of the input, the weight and the output.
+    pub(super) fn operands<T>(self, [input, weight, output]: [T; 3]) -> [T; 2] {
+        match self {
+            ConvPass::Forward => [input, weight],
+            ConvPass::InputGradient => [output, weight],
+            ConvPass::WeightGradient => [output, input],
+        }
+    }
 }
 
 /// The algorithm of a convolution.
@@ -98,6 +110,20 @@ impl ConvGeometry {
             ConvPass::InputGradient => self.input_shape(),
             ConvPass::WeightGradient => self.weight_shape(),
         }
+    }
+
+    /// Returns the sources of a pass: its operands, which are contiguous, and the bias.
+    pub fn sources<'a>(
+        &self,
+        pass: ConvPass,
+        [first, second]: [&'a Tensor; 2],
+        bias: Option<&'a Tensor>,
+    ) -> Vec<TensorPart<'a>> {
+        let weight = self.weight_shape();
+        let [first_shape, second_shape] = pass.operands([self.input_shape(), weight, self.output_shape()]);
+        let mut sources = vec![operand(first, &first_shape), operand(second, &second_shape)];
+        sources.extend(bias.map(|bias| operand(bias, &weight[..1])));
+        sources
     }
 
     /// Returns whether each input channel is a group of its own.
@@ -229,13 +255,9 @@ fn at(axis: usize) -> impl Fn([usize; 2]) -> usize + use<> {
     move |[rows, columns]| if axis == 0 { rows } else { columns }
 }
 
-/// The number of multiplications between two checks for interrupts.
-pub(super) const CHUNK_WORK: usize = 1 << 28;
-
 /// Returns the number of parts between two checks for interrupts.
-fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
-    let work = (geometry.work() / parts.max(1)).max(1);
-    (CHUNK_WORK / work).max(1).saturating_mul(threads)
+pub(super) fn chunk(geometry: &ConvGeometry, parts: usize, threads: usize) -> usize {
+    chunk_of_parts(geometry.work() / parts.max(1), threads)
 }
 
 /// Returns a contiguous operand of a shape that the geometry has.
@@ -250,6 +272,12 @@ fn scratch_shape(placement: Placement, length: usize) -> [usize; 1] {
         Placement::Device(_) => [length],
         Placement::Cpu | Placement::Pinned => [0],
     }
+}
+
+/// Returns the elements of some parts of a result whose parts have `size` elements each, with the numbers of the parts.
+fn elements_of<T>(out: &mut [T], size: usize, parts: Range<usize>) -> Result<Vec<(usize, &mut [T])>> {
+    let all = out.chunks_mut(size.max(1)).enumerate();
+    try_collect(parts.len(), all.skip(parts.start))
 }
 
 /// Calls `work` with each task and scratch memory of `length` elements: `scratch` if it is there, else memory of the
@@ -289,7 +317,6 @@ pub(crate) fn convolve<T: MatmulElement>(
         (_, ConvPass::WeightGradient) => {
             weight::run::<T>(op, geometry, operands, algorithm == ConvAlgorithm::Unordered)
         }
-        (_, ConvPass::Forward) => gemm::forward::<T>(op, geometry, operands, bias),
-        (_, ConvPass::InputGradient) => gemm::input_gradient::<T>(op, geometry, operands),
+        _ => gemm::run::<T>(op, pass, geometry, operands, bias),
     }
 }

@@ -7,12 +7,11 @@ use interlock::num_threads;
 use interlock_core::base::mutex::Mutex;
 
 use super::columns::write_columns;
-use super::{ConvGeometry, chunk, for_each_task, operand, part, scratch_shape};
+use super::{ConvGeometry, ConvPass, chunk, elements_of, for_each_task, part, scratch_shape};
 use crate::iterate::parts::{part_mut, source, split_mut};
 use crate::iterate::{PartedKernel, launch_several, parallel, sum, threads_on};
 use crate::products::matmul::{MatmulElement, Matrix, THREADED_WORK};
-use crate::storage::Placement;
-use crate::storage::fallible_alloc::{try_from_elem, try_push};
+use crate::storage::fallible_alloc::try_from_elem;
 use crate::{Result, Tensor};
 
 /// The sums of the images of each lane.
@@ -70,11 +69,6 @@ impl Lanes {
     }
 }
 
-/// Returns the gradient of the output and the input.
-fn operands<'a, T>(sources: &[&'a [T]]) -> [&'a [T]; 2] {
-    [0, 1].map(|index| source(sources, index))
-}
-
 /// Computes the gradient of each lane. A part is a group of a lane.
 struct Ordered(Lanes);
 
@@ -89,15 +83,10 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Ordered {
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let (sources, geometry) = (operands(sources), &self.0.geometry);
-        let mut tasks = Vec::new();
-        let outs = out.chunks_mut(self.0.group_size().max(1)).enumerate();
-        for (number, out) in outs.skip(parts.start).take(parts.len()) {
-            let groups = geometry.groups.max(1);
-            try_push(&mut tasks, ((number / groups, number % groups), out))?;
-        }
-        for_each_task(self.0.threads, tasks, scratch, geometry.scratch(), &|(at, out), scratch| {
-            self.0.add_lane(*at, out, sources, scratch)
+        let (sources, geometry) = ([0, 1].map(|index| source(sources, index)), &self.0.geometry);
+        let (tasks, groups) = (elements_of(out, self.0.group_size(), parts)?, geometry.groups.max(1));
+        for_each_task(self.0.threads, tasks, scratch, geometry.scratch(), &|(number, out), scratch| {
+            self.0.add_lane((*number / groups, *number % groups), out, sources, scratch)
         })
     }
 }
@@ -122,7 +111,7 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
     }
 
     fn run(&self, parts: Range<usize>, [out, scratch]: [&mut [T]; 2], sources: &[&[T]]) -> Result<()> {
-        let (sources, size) = (operands(sources), self.0.group_size());
+        let (sources, size) = ([0, 1].map(|index| source(sources, index)), self.0.group_size());
         let mut own;
         let scratch = if scratch.is_empty() {
             own = try_from_elem(T::default(), self.0.count.saturating_mul(self.lane_size()))?;
@@ -152,10 +141,10 @@ impl<T: MatmulElement> PartedKernel<T, 2> for Unordered {
 pub(super) fn run<T: MatmulElement>(
     op: &'static str,
     geometry: ConvGeometry,
-    [gradient, input]: [&Tensor; 2],
+    operands: [&Tensor; 2],
     is_unordered: bool,
 ) -> Result<Tensor> {
-    let (placement, shape) = (gradient.placement(), geometry.product_weight_shape());
+    let (placement, shape) = (operands[0].placement(), geometry.product_weight_shape());
     let is_large = is_unordered || geometry.work() >= THREADED_WORK;
     let count = if is_large { geometry.batch.clamp(1, Lanes::MOST) } else { 1 };
     let threads = if is_unordered {
@@ -163,24 +152,21 @@ pub(super) fn run<T: MatmulElement>(
     } else {
         threads_on(placement, geometry.work(), THREADED_WORK)
     };
-    let operands = [operand(gradient, &geometry.output_shape()), operand(input, &geometry.input_shape())];
+    let sources = geometry.sources(ConvPass::WeightGradient, operands, None);
     let lanes = Lanes { geometry, count, threads };
     if is_unordered {
         let kernel = Unordered(lanes);
-        let scratch = match placement {
-            Placement::Device(_) => [count.saturating_mul(kernel.lane_size())],
-            Placement::Cpu | Placement::Pinned => [0],
-        };
-        let [out, _] = launch_several::<T, 2>(op, placement, [&shape, &scratch], &operands, kernel)?;
+        let scratch = scratch_shape(placement, count.saturating_mul(kernel.lane_size()));
+        let [out, _] = launch_several::<T, 2>(op, placement, [&shape, &scratch], &sources, kernel)?;
         return Ok(out);
     }
     let scratch = scratch_shape(placement, geometry.scratch());
-    if count == 1 {
-        let [out, _] = launch_several::<T, 2>(op, placement, [&shape, &scratch], &operands, Ordered(lanes))?;
-        return Ok(out);
-    }
     let [filters, a, b, c] = shape;
     let of_lanes = [count, filters, a, b, c];
-    let [out, _] = launch_several::<T, 2>(op, placement, [&of_lanes, &scratch], &operands, Ordered(lanes))?;
+    let shapes = [if count == 1 { &shape[..] } else { &of_lanes }, &scratch];
+    let [out, _] = launch_several::<T, 2>(op, placement, shapes, &sources, Ordered(lanes))?;
+    if count == 1 {
+        return Ok(out);
+    }
     sum::<T>(&out, &[true, false, false, false, false], &shape)
 }

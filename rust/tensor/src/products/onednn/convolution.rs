@@ -10,8 +10,9 @@ use super::primitive::{
 };
 use super::{INVALID, Status};
 use crate::iterate::parts::{part, source};
-use crate::iterate::{PartedKernel, TensorPart, launch_several, parallel, threads_on};
-use crate::products::conv::{CHUNK_WORK, ConvGeometry, ConvPass};
+use crate::iterate::{PartedKernel, launch_several, parallel, threads_on};
+use crate::products::CHUNK_WORK;
+use crate::products::conv::{ConvGeometry, ConvPass, chunk};
 use crate::products::matmul::THREADED_WORK;
 use crate::storage::fallible_alloc::try_push;
 use crate::{DType, Error, Result, Tensor};
@@ -306,12 +307,9 @@ impl Parts {
         let at = self.division.part(number);
         let geometry = self.division.geometry_of(&at);
         let prepared = self.prepared.iter().find(|(known, _)| *known == geometry);
-        let [input, output, weight] = self.tensors(&at);
-        let [first, second] = match pass {
-            ConvPass::Forward => [part(first, input.0, input.1), part(second, weight.0, weight.1)],
-            ConvPass::InputGradient => [part(first, output.0, output.1), part(second, weight.0, weight.1)],
-            ConvPass::WeightGradient => [part(first, output.0, output.1), part(second, input.0, input.1)],
-        };
+        let [of_first, of_second] = pass.operands(self.tensors(&at));
+        let [first, second] =
+            [(first, of_first), (second, of_second)].map(|(data, (start, length))| part(data, start, length));
         let needed: usize = geometry.result_shape(pass).iter().product();
         let Some((_, convolution)) =
             prepared.filter(|_| out.len() == needed && !first.is_empty() && !second.is_empty())
@@ -333,8 +331,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Returns the first element and the number of elements, from the first to the last one, of the input, the output and the
-    /// weight of a part.
+    /// Returns the first element and the number of elements, from the first to the last one, of the input, the weight and the
+    /// output of a part.
     fn tensors(&self, at: &Part) -> [(usize, usize); 3] {
         let Division { pass, geometry: ref g, .. } = self.division;
         let of_part = self.division.geometry_of(at);
@@ -355,8 +353,8 @@ impl Parts {
         let output_channel = at.groups.start * g.filters + filters;
         [
             span(of_part.input_shape(), g.input_shape(), at.images.start, input_channel),
-            span(of_part.output_shape(), g.output_shape(), at.images.start, output_channel),
             span(of_part.weight_shape(), g.weight_shape(), output_channel, channels),
+            span(of_part.output_shape(), g.output_shape(), at.images.start, output_channel),
         ]
     }
 }
@@ -367,8 +365,7 @@ impl PartedKernel<f32, 1> for Parts {
     }
 
     fn chunk(&self) -> usize {
-        let work = (self.division.geometry.work() / self.parts().max(1)).max(1);
-        (CHUNK_WORK / work).max(1).saturating_mul(self.threads)
+        chunk(&self.division.geometry, self.parts(), self.threads)
     }
 
     fn run(&self, parts: Range<usize>, [out]: [&mut [f32]; 1], sources: &[&[f32]]) -> Result<()> {
@@ -396,22 +393,14 @@ pub(crate) fn convolve(
     op: &'static str,
     pass: ConvPass,
     geometry: ConvGeometry,
-    [first, second]: [&Tensor; 2],
+    operands: [&Tensor; 2],
     bias: Option<&Tensor>,
     attributes: Attributes,
 ) -> Prepared<Result<Tensor>> {
-    let placement = first.placement();
+    let placement = operands[0].placement();
     let threads = threads_on(placement, geometry.work(), THREADED_WORK);
     let kernel = Parts::new(op, Division::new(pass, geometry), attributes, threads)?;
-    let shapes = match pass {
-        ConvPass::Forward => [geometry.input_shape(), geometry.weight_shape()],
-        ConvPass::InputGradient => [geometry.output_shape(), geometry.weight_shape()],
-        ConvPass::WeightGradient => [geometry.output_shape(), geometry.input_shape()],
-    };
-    let operand = |tensor, shape: &[usize]| TensorPart::contiguous(tensor, shape.iter().product());
-    let mut sources = vec![operand(first, &shapes[0]), operand(second, &shapes[1])];
-    sources.extend(bias.map(|bias| operand(bias, &[geometry.groups.saturating_mul(geometry.filters)])));
-    let shape = geometry.result_shape(pass);
+    let (sources, shape) = (geometry.sources(pass, operands, bias), geometry.result_shape(pass));
     let launched = launch_several::<f32, 1>(op, placement, [&shape[..]], &sources, kernel);
     Ok(launched.map(|[out]| out))
 }

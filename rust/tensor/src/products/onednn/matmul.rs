@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::INVALID;
 use super::primitive::{Attributes, DESTINATION, Description, Planned, Prepared, Primitive, SOURCE, WEIGHTS};
-use crate::products::matmul::{MatmulElement, Matrix, MatrixBatch};
+use crate::products::matmul::{MatmulElement, Matrix, MatrixBatch, is_product};
 use crate::products::multiplier::Multiplier;
 use crate::storage::fallible_alloc::try_push;
 use crate::{Element, Error, Result};
@@ -65,8 +65,7 @@ impl<T: Element, A: Element, B: Element> Multiplier<T, A, B> for OneDnnMatmul<T,
     fn add_product(&self, out: &mut [T], step: usize, a: (&[A], Matrix), b: (&[B], Matrix)) -> Result<()> {
         let ((a, left), (b, right)) = (a, b);
         let sizes = [left.rows, right.columns, left.columns];
-        let target = Matrix::from_rows(left.rows, right.columns, step);
-        let fits = left.is_within(a.len()) && right.is_within(b.len()) && target.is_within(out.len());
+        let fits = is_product((out.len(), step), (a.len(), left), (b.len(), right));
         let prepared = self.tiles.iter().find(|(tile, _)| *tile == sizes);
         let Some((_, primitive)) = prepared.filter(|_| fits && step == self.step) else {
             debug_assert!(false, "a tile of the batch, inside of its slices");

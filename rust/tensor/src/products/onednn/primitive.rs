@@ -42,20 +42,14 @@ impl Owned {
     /// Creates an object, or returns the status of the function that does not.
     fn new(destroy: Destroy, create: impl FnOnce(*mut Object) -> Status) -> Result<Self, Status> {
         let mut object = ptr::null_mut();
-        match create(&raw mut object) {
-            0 => Ok(Owned { object, destroy }),
-            status => Err(status),
-        }
+        check(create(&raw mut object))?;
+        Ok(Owned { object, destroy })
     }
 }
 
-/// Returns the error of a call for `op` that should have succeeded.
-fn failed(op: &'static str, status: Status) -> Error {
-    Error::value(op, "the library", "succeed", format!("oneDNN reports {:?}", name_of(status)))
-}
-
-fn check(op: &'static str, status: Status) -> Result<()> {
-    if status == 0 { Ok(()) } else { Err(failed(op, status)) }
+/// Returns a status that is no success as an error.
+fn check(status: Status) -> Result<(), Status> {
+    if status == 0 { Ok(()) } else { Err(status) }
 }
 
 /// Returns the refusal for a status of a call that creates an object.
@@ -179,16 +173,15 @@ impl Attributes {
     fn object(self, functions: &Functions, adds: bool) -> Result<Owned, Status> {
         /// `dnnl_scratchpad_mode_user`: the memory belongs to the caller, so that threads can share a primitive.
         const USER: c_int = 1;
-        let set = |status: Status| if status == 0 { Ok(()) } else { Err(status) };
         // SAFETY: the function writes an object that is freed once.
         let create = |object| unsafe { (functions.create_attributes)(object) };
         let attributes = Owned::new(functions.destroy_attributes, create)?;
         // SAFETY: the object exists, and the values are those of the header.
         unsafe {
-            set((functions.set_scratchpad_mode)(attributes.object, USER))?;
-            set((functions.set_fpmath_mode)(attributes.object, self.mode))?;
+            check((functions.set_scratchpad_mode)(attributes.object, USER))?;
+            check((functions.set_fpmath_mode)(attributes.object, self.mode))?;
             if let Some(set_deterministic) = functions.set_deterministic {
-                set(set_deterministic(attributes.object, c_int::from(self.is_deterministic)))?;
+                check(set_deterministic(attributes.object, c_int::from(self.is_deterministic)))?;
             }
         }
         if adds {
@@ -197,8 +190,8 @@ impl Attributes {
             let operations = Owned::new(functions.destroy_post_operations, create)?;
             // SAFETY: both objects exist. The type 0 is the type of the result. The attributes copy the operations.
             unsafe {
-                set((functions.append_sum)(operations.object, 1.0, 0, 0))?;
-                set((functions.set_post_operations)(attributes.object, operations.object))?;
+                check((functions.append_sum)(operations.object, 1.0, 0, 0))?;
+                check((functions.set_post_operations)(attributes.object, operations.object))?;
             }
         }
         Ok(attributes)
@@ -286,6 +279,7 @@ impl Primitive {
         const MEMORY_OF_SCRATCHPAD: c_int = 136;
         debug_assert_eq!(memory.len(), self.operands.len(), "memory for each operand");
         let functions = self.functions;
+        let failed = |status| Error::value(op, "the library", "succeed", refused(status));
         let _one_thread = functions.threads.map(OneThread::new);
         // SAFETY: the plan exists and owns the description.
         let description = unsafe { (functions.memory_of_plan)(self.plan.object, MEMORY_OF_SCRATCHPAD, 0) };
@@ -297,7 +291,7 @@ impl Primitive {
             // SAFETY: the description and the engine exist.
             let create =
                 |object| unsafe { (functions.create_memory)(object, description, functions.engine, pointer) };
-            Owned::new(functions.destroy_memory, create).map_err(|status| failed(op, status))
+            Owned::new(functions.destroy_memory, create).map_err(failed)
         };
         let mut objects = Vec::with_capacity(memory.len() + 1);
         for ((role, description), pointer) in self.operands.iter().zip(memory) {
@@ -310,13 +304,14 @@ impl Primitive {
             objects.iter().map(|(role, memory)| Argument { role: *role, memory: memory.object }).collect();
         // SAFETY: the engine exists. 1 is `dnnl_stream_in_order`.
         let create = |object| unsafe { (functions.create_stream)(object, functions.engine, 1) };
-        let stream = Owned::new(functions.destroy_stream, create).map_err(|status| failed(op, status))?;
+        let stream = Owned::new(functions.destroy_stream, create).map_err(failed)?;
         let count = c_int::try_from(arguments.len()).unwrap_or(0);
         // SAFETY: the caller guarantees that the memory fits the descriptions, with which the primitive was planned; the
         // scratchpad has the size that the plan demands.
         unsafe {
-            check(op, (functions.execute)(self.primitive.object, stream.object, count, arguments.as_ptr()))?;
-            check(op, (functions.wait_stream)(stream.object))
+            check((functions.execute)(self.primitive.object, stream.object, count, arguments.as_ptr()))
+                .and_then(|()| check((functions.wait_stream)(stream.object)))
+                .map_err(failed)
         }
     }
 }

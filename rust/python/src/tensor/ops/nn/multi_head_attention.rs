@@ -68,10 +68,8 @@ fn multi_head_attention(
         given.map_or(Ok(None), |given| extract_optional_tensor(what, given))
     };
     let num_heads = usize::try_from(extract_int("MultiheadAttention: num_heads", num_heads)?).unwrap_or(0);
-    let (query, key) = (
-        extract_tensor("MultiheadAttention: query", query)?,
-        extract_tensor("MultiheadAttention: key", key)?,
-    );
+    let query = extract_tensor("MultiheadAttention: query", query)?;
+    let key = extract_tensor("MultiheadAttention: key", key)?;
     let value = extract_tensor("MultiheadAttention: value", value)?;
     let in_proj_weight = extract_tensor("MultiheadAttention: in_proj_weight", in_proj_weight)?;
     let in_proj_bias = optional("MultiheadAttention: in_proj_bias", in_proj_bias)?;

@@ -10,9 +10,8 @@ use interlock::backends::flags::{
 };
 use interlock::dispatch::{FlagRequirement, Kernel, Op, Operation, Order, Preference, Preferred, Reason};
 
-use super::OP;
 use super::math::run_math;
-use super::tiled::{run_cudnn, run_efficient, run_flash};
+use super::{OP, tiled};
 use crate::layout::broadcast;
 use crate::ops::conditions::{Condition, of_dtype, on_device, require};
 use crate::{DType, Error, Tensor, error};
@@ -227,23 +226,35 @@ impl Operation for Attention {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub static ATTENTION: Op<Attention> = Op::new(&[
-    Kernel::<Attention>::new("flash", run_flash)
+    Kernel::<Attention>::new("flash", |call, _, args| tiled::run(args, node_of_flash(call)))
         .model_if(|call| !call.is_on_cpu())
         .requires(&[FlagRequirement::on(&CUDA_FLASH_SDP)])
         .condition(can_run_flash),
-    Kernel::<Attention>::new("efficient", run_efficient)
-        .model()
-        .requires(&[FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)])
-        .condition(can_run_efficient),
+    Kernel::<Attention>::new("efficient", |_, _, args| {
+        tiled::run(args, "ScaledDotProductEfficientAttentionBackward0")
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDA_MEM_EFFICIENT_SDP)])
+    .condition(can_run_efficient),
     Kernel::<Attention>::new("math", run_math)
         .requires(&[FlagRequirement::on(&CUDA_MATH_SDP)])
         .obeys(&CUDA_FP16_BF16_REDUCTION_MATH_SDP),
-    Kernel::<Attention>::new("cudnn", run_cudnn)
-        .model()
-        .requires(&[FlagRequirement::on(&CUDA_CUDNN_SDP)])
-        .condition(can_run_cudnn),
+    Kernel::<Attention>::new("cudnn", |_, _, args| {
+        tiled::run(args, "ScaledDotProductCudnnAttentionBackward0")
+    })
+    .model()
+    .requires(&[FlagRequirement::on(&CUDA_CUDNN_SDP)])
+    .condition(can_run_cudnn),
 ])
 .order(Order::new(&CUDA_SDP_PRIORITY, preferred_kernels));
+
+fn node_of_flash(call: &AttentionCall) -> &'static str {
+    if call.is_on_cpu() {
+        "ScaledDotProductFlashAttentionForCpuBackward0"
+    } else {
+        "ScaledDotProductFlashAttentionBackward0"
+    }
+}
 
 /// The kernels in the order of the numbers of `SDPBackend`, which are the positions of `cuda.sdp_priority`.
 const BY_NUMBER: [Preference; 5] = [
@@ -280,8 +291,7 @@ fn can_run_flash(call: &AttentionCall) -> Condition {
     require(depth == value_depth && depth > 0, || {
         format!("needs query and value of one size, got {depth} and {value_depth}")
     })?;
-    check_heads(call, true)?;
-    check_dense(call)
+    check_operands(call, true)
 }
 
 /// PyTorch: `can_use_mem_efficient_attention`.
@@ -293,8 +303,7 @@ fn can_run_efficient(call: &AttentionCall) -> Condition {
     check_multiples([depth, value_depth], unit)?;
     let requires_grad = call.mask.as_ref().is_some_and(|mask| mask.requires_grad);
     require(!requires_grad, || "needs an attn_mask that does not require grad")?;
-    check_heads(call, false)?;
-    check_dense(call)
+    check_operands(call, false)
 }
 
 /// PyTorch: `can_use_cudnn_attention`.
@@ -307,8 +316,7 @@ fn can_run_cudnn(call: &AttentionCall) -> Condition {
     require(largest <= 128, || format!("needs sizes of heads up to 128, got {largest}"))?;
     check_multiples([depth, value_depth], 8)?;
     require(keys != 1, || "needs at least 2 keys, got 1")?;
-    check_heads(call, true)?;
-    check_dense(call)
+    check_operands(call, true)
 }
 
 /// The sizes of a call with 4 dimensions.
@@ -346,17 +354,14 @@ fn check_multiples(sizes: [usize; 2], unit: usize) -> Condition {
     })
 }
 
-/// Checks that nothing is broadcast, and that heads of keys are shared only where the kernel can do so.
-fn check_heads(call: &AttentionCall, has_gqa: bool) -> Condition {
+/// Checks that nothing is broadcast, that heads of keys are shared only where the kernel can do so, and that rows have no
+/// gaps. On the CPU those of a mask may have some.
+fn check_operands(call: &AttentionCall, has_gqa: bool) -> Condition {
     let Sizes { batch: [b_q, b_k, b_v], heads: [h_q, h_k, h_v], .. } = Sizes::of(call)?;
     require(b_q == b_k && b_q == b_v, || format!("needs equal batch sizes, got {b_q}, {b_k} and {b_v}"))?;
     let are_equal = h_q == h_k && h_q == h_v;
     let are_shared = call.enable_gqa && has_gqa && h_k == h_v && h_k > 0 && h_q % h_k == 0;
-    require(are_equal || are_shared, || format!("needs equal numbers of heads, got {h_q}, {h_k} and {h_v}"))
-}
-
-/// Checks that the rows of the operands have no gaps. On the CPU a mask may have some.
-fn check_dense(call: &AttentionCall) -> Condition {
+    require(are_equal || are_shared, || format!("needs equal numbers of heads, got {h_q}, {h_k} and {h_v}"))?;
     let is_dense_mask = call.mask.as_ref().is_none_or(|mask| mask.has_dense_rows);
     let holds = call.has_dense_rows && (call.is_on_cpu() || is_dense_mask);
     require(holds, || "needs a stride of 1 in the last dimension")

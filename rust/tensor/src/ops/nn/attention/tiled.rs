@@ -1,9 +1,9 @@
 //! Attention in blocks of keys, with a backward pass of its own.
 
-use interlock::dispatch::{KernelError, Numerics};
+use interlock::dispatch::KernelError;
 
 use super::OP;
-use super::kernels::{AttentionArgs, AttentionCall, AttentionOut};
+use super::kernels::{AttentionArgs, AttentionOut};
 use super::math::additive_mask;
 use crate::iterate::{Plan, PlanOperand};
 use crate::layout::Layout;
@@ -11,23 +11,8 @@ use crate::products::{AttentionHeads, AttentionResults, Matrix};
 use crate::recording::{NodeBuilder, is_recording};
 use crate::{DType, Error, ErrorKind, Result, Tensor, iterate, products};
 
-type KernelResult = Result<AttentionOut, KernelError<Error>>;
-
-pub(crate) fn run_flash(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
-    let is_on_cpu = !args.query.is_on_device();
-    let on_cpu = "ScaledDotProductFlashAttentionForCpuBackward0";
-    run(args, if is_on_cpu { on_cpu } else { "ScaledDotProductFlashAttentionBackward0" })
-}
-
-pub(crate) fn run_efficient(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
-    run(args, "ScaledDotProductEfficientAttentionBackward0")
-}
-
-pub(crate) fn run_cudnn(_: &AttentionCall, _: Numerics, args: &AttentionArgs<'_>) -> KernelResult {
-    run(args, "ScaledDotProductCudnnAttentionBackward0")
-}
-
-fn run(args: &AttentionArgs<'_>, node: &'static str) -> KernelResult {
+/// Computes an attention in blocks of keys. `node` is the name of its node.
+pub(crate) fn run(args: &AttentionArgs<'_>, node: &'static str) -> Result<AttentionOut, KernelError<Error>> {
     let (output, normalizers) = Operands::new(args)?.forward()?;
     Ok(AttentionOut { output, normalizers: Some(normalizers), node })
 }
@@ -68,10 +53,7 @@ impl Operands {
             return Err(Error::shape(OP, "query", "have 4 dimensions", query.shape()));
         };
         let group = heads / shared.max(1);
-        let strides = |tensor: &Tensor| match *tensor.strides() {
-            [batch, head, row, column] => [batch, head, row, column],
-            _ => [0; 4],
-        };
+        let strides = |tensor: &Tensor| <[usize; 4]>::try_from(tensor.strides()).unwrap_or_default();
         let matrix = |tensor: &Tensor| {
             let [_, _, row_stride, column_stride] = strides(tensor);
             let [.., rows, columns] = *tensor.shape() else { return Matrix::from_rows(0, 0, 0) };
@@ -83,17 +65,17 @@ impl Operands {
         let mask_strides =
             mask.as_ref().map(|mask| mask.layout().broadcast_strides(&[batch, heads, rows, keys]));
         let mask_strides = mask_strides.as_deref().and_then(|strides| <[usize; 4]>::try_from(strides).ok());
-        let mask_start = mask.as_ref().map_or(0, Tensor::storage_offset);
-        let operands = [of_queries(strides(query)), of_keys(strides(key)), of_keys(strides(value))];
-        let [query_steps, key_steps, value_steps] = &operands;
-        let mask_steps = of_queries(mask_strides.unwrap_or_default());
-        let operands = [
-            (query_steps, query.storage_offset()),
-            (key_steps, key.storage_offset()),
-            (value_steps, value.storage_offset()),
-            (&mask_steps, mask_start),
+        let steps = [
+            of_queries(strides(query)),
+            of_keys(strides(key)),
+            of_keys(strides(value)),
+            of_queries(mask_strides.unwrap_or_default()),
         ];
-        let operands = operands.map(|(strides, offset)| PlanOperand { strides, offset, size: 1 });
+        let offsets = [Some(query), Some(key), Some(value), mask.as_ref()]
+            .map(|tensor| tensor.map_or(0, Tensor::storage_offset));
+        let operands = steps.iter().zip(offsets);
+        let operands: Vec<_> =
+            operands.map(|(strides, offset)| PlanOperand { strides, offset, size: 1 }).collect();
         let plan = Plan::new(&Layout::contiguous(&[batch, shared, group]), &operands);
         let heads_of = AttentionHeads {
             plan,
@@ -122,11 +104,9 @@ impl Operands {
     /// Returns the gradients of the queries, keys and values.
     fn backward(&self, output: &Tensor, normalizers: &Tensor, gradient: &Tensor) -> Result<[Tensor; 3]> {
         let ((_, heads), tensors) = (self.heads()?, [&self.query, &self.key, &self.value]);
-        let computed = self.query.dtype();
-        let out = &iterate::cast(&output.detach(), computed)?.contiguous()?;
-        let gradient = &iterate::cast(&gradient.detach(), computed)?.contiguous()?;
+        let (out, gradient) = (&output.contiguous_for_arithmetic()?, &gradient.contiguous_for_arithmetic()?);
         let (mask, results) = (self.mask.as_ref(), AttentionResults { out, normalizers, gradient });
-        let gradients = match computed {
+        let gradients = match self.query.dtype() {
             DType::Float64 => products::attention_backward::<f64>(OP, heads, tensors, mask, results)?,
             _ => products::attention_backward::<f32>(OP, heads, tensors, mask, results)?,
         };

@@ -9,6 +9,7 @@ use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Op
 
 use super::attention::math::additive_mask;
 use crate::error::{Sizes, Tuple};
+use crate::layout::wrap_dim;
 use crate::ops::conditions::{Condition, require};
 use crate::ops::nn::attention::AttentionOptions;
 use crate::recording::is_recording;
@@ -201,8 +202,7 @@ type KernelResult = Result<(Tensor, Option<Tensor>), KernelError<Error>>;
 /// Projects queries, keys and values in one product.
 fn run_fastpath(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> KernelResult {
     let packed = args.query.linear_in(NAME, args.in_proj_weight, args.in_proj_bias)?;
-    let size = packed.shape().last().copied().unwrap_or_default() / 3;
-    let part = |number: usize| columns(&packed, -1, number, size);
+    let part = |number: i64| third(&packed, -1, number);
     // Under a mask PyTorch computes the scores here, so that a query that sees no key has a result of NaN.
     let needs_scores = args.need_weights || args.attn_mask.or(args.key_padding_mask).is_some();
     Ok(attend(args, [part(0)?, part(1)?, part(2)?], needs_scores)?)
@@ -210,20 +210,20 @@ fn run_fastpath(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> Ker
 
 /// Projects queries, keys and values in a product each.
 fn run_composed(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> KernelResult {
-    let size = args.in_proj_weight.shape().first().copied().unwrap_or_default() / 3;
-    let project = |input: &Tensor, number: usize| {
-        let weight = columns(args.in_proj_weight, 0, number, size)?;
-        let bias = args.in_proj_bias.map(|bias| columns(bias, 0, number, size)).transpose()?;
+    let project = |input: &Tensor, number: i64| {
+        let weight = third(args.in_proj_weight, 0, number)?;
+        let bias = args.in_proj_bias.map(|bias| third(bias, 0, number)).transpose()?;
         input.linear_in(NAME, &weight, bias.as_ref())
     };
     let projected = [project(args.query, 0)?, project(args.key, 1)?, project(args.value, 2)?];
     Ok(attend(args, projected, args.need_weights)?)
 }
 
-/// Returns part `number` of three equal parts of a dimension.
-fn columns(tensor: &Tensor, dim: i64, number: usize, size: usize) -> Result<Tensor> {
-    let at = |position: usize| i64::try_from(position).ok();
-    tensor.slice(dim, at(number * size), at((number + 1) * size), 1)
+/// Returns one of three equal parts of a dimension.
+fn third(tensor: &Tensor, dim: i64, number: i64) -> Result<Tensor> {
+    let size = tensor.shape().get(wrap_dim(NAME, dim, tensor.ndim())?).copied().unwrap_or_default();
+    let size = i64::try_from(size / 3).unwrap_or(i64::MAX);
+    tensor.narrow(dim, number * size, size)
 }
 
 /// Returns the projection of the attention of each head. Operands have the shape (batch, length, size). If
@@ -301,14 +301,12 @@ impl MultiHeadArgs<'_> {
             let expected = format!("have a last dimension of size embed_dim, {size}");
             return Err(Error::shape(OP, "query", expected, self.query.shape()));
         }
-        for (argument, tensor) in [("query", self.query), ("key", self.key), ("value", self.value)] {
-            if tensor.ndim() != ndim || !matches!(ndim, 2 | 3) {
-                let expected = if matches!(ndim, 2 | 3) {
-                    "have as many dimensions as query"
-                } else {
-                    "have 2 or 3 dimensions"
-                };
-                return Err(Error::shape(OP, argument, expected, tensor.shape()));
+        if !matches!(ndim, 2 | 3) {
+            return Err(Error::shape(OP, "query", "have 2 or 3 dimensions", self.query.shape()));
+        }
+        for (argument, tensor) in [("key", self.key), ("value", self.value)] {
+            if tensor.ndim() != ndim {
+                return Err(Error::shape(OP, argument, "have as many dimensions as query", tensor.shape()));
             }
         }
         let (is_batched, is_transposed) = (ndim == 3, ndim == 3 && !self.batch_first);
@@ -362,18 +360,15 @@ impl MultiHeadArgs<'_> {
         shape("attn_mask", self.attn_mask, &[&[rows, keys], &[heads, rows, keys]])?;
         shape("key_padding_mask", self.key_padding_mask, &[&[batch, keys]])?;
         for (argument, mask) in [("attn_mask", self.attn_mask), ("key_padding_mask", self.key_padding_mask)] {
-            if let Some(mask) = mask
-                && mask.dtype() == DType::Int64
-            {
-                return Err(Error::dtype(OP, argument, "bool or floating point", mask.dtype()));
+            let given = mask.map(Tensor::dtype).filter(|dtype| dtype.is_integer());
+            if let Some(given) = given {
+                return Err(Error::dtype(OP, argument, "bool or floating point", given));
             }
         }
-        match (self.is_causal, self.attn_mask) {
-            (true, None) => {
-                Err(Error::value(OP, "attn_mask", "be a causal mask if is_causal is True", "None"))
-            }
-            _ => Ok(()),
+        if self.is_causal && self.attn_mask.is_none() {
+            return Err(Error::value(OP, "attn_mask", "be a causal mask if is_causal is True", "None"));
         }
+        Ok(())
     }
 }
 

@@ -3,35 +3,28 @@
 use super::*;
 use crate::testing::{assert_close, waves};
 
-/// Weights of 4 elements and 2 heads.
-struct Weights {
-    in_proj: Tensor,
-    in_bias: Tensor,
-    out_proj: Tensor,
-    out_bias: Tensor,
+/// Returns the weights and biases of the operands and of the results, of 4 elements and 2 heads.
+fn weights() -> [Tensor; 4] {
+    [waves(&[12, 4], 0.0), waves(&[12], 1.0), waves(&[4, 4], 2.0), waves(&[4], 3.0)]
 }
 
-fn weights() -> Weights {
-    Weights {
-        in_proj: waves(&[12, 4], 0.0),
-        in_bias: waves(&[12], 1.0),
-        out_proj: waves(&[4, 4], 2.0),
-        out_bias: waves(&[4], 3.0),
-    }
-}
-
-fn args<'a>(x: &'a Tensor, weights: &'a Weights) -> MultiHeadArgs<'a> {
+fn args<'a>(x: &'a Tensor, [in_proj, in_bias, out_proj, out_bias]: &'a [Tensor; 4]) -> MultiHeadArgs<'a> {
     MultiHeadArgs {
-        in_proj_bias: Some(&weights.in_bias),
-        out_proj_bias: Some(&weights.out_bias),
-        ..MultiHeadArgs::new([x, x, x], 2, &weights.in_proj, &weights.out_proj)
+        in_proj_bias: Some(in_bias),
+        out_proj_bias: Some(out_bias),
+        ..MultiHeadArgs::new([x, x, x], 2, in_proj, out_proj)
     }
+}
+
+/// Returns a mask that hides the keys after the position of a query.
+fn causal_mask() -> Tensor {
+    Tensor::from_slice(&[0i64, 1, 1, 0, 0, 1, 0, 0, 0], &[3, 3]).unwrap().greater(0).unwrap()
 }
 
 #[test]
 fn weights_of_rows_sum_to_1_and_give_the_same_result() {
     let (x, weights) = (waves(&[2, 3, 4], 4.0), weights());
-    let mask = Tensor::from_slice(&[0i64, 1, 1, 0, 0, 1, 0, 0, 0], &[3, 3]).unwrap().greater(0).unwrap();
+    let mask = causal_mask();
     let padding = Tensor::from_slice(&[0i64, 0, 0, 0, 1, 0], &[2, 3]).unwrap().greater(0).unwrap();
     let masked =
         MultiHeadArgs { attn_mask: Some(&mask), key_padding_mask: Some(&padding), ..args(&x, &weights) };
@@ -50,7 +43,7 @@ fn weights_of_rows_sum_to_1_and_give_the_same_result() {
 #[test]
 fn causal_hint_equals_the_mask() {
     let (x, weights) = (waves(&[1, 3, 4], 4.0), weights());
-    let mask = Tensor::from_slice(&[0i64, 1, 1, 0, 0, 1, 0, 0, 0], &[3, 3]).unwrap().greater(0).unwrap();
+    let mask = causal_mask();
     let masked = MultiHeadArgs { attn_mask: Some(&mask), ..args(&x, &weights) };
     let expected = masked.forward().unwrap().0.to_vec::<f64>().unwrap();
     assert_close(&MultiHeadArgs { is_causal: true, ..masked }.forward().unwrap().0, &expected);
