@@ -138,6 +138,44 @@ fn product_of<T: Real>(elements: impl Iterator<Item = T> + Clone) -> Scaled {
     }
 }
 
+/// The number of short runs that are multiplied at once, so that a multiplication does not wait for the previous one.
+const SHORT_RUNS: usize = 8;
+
+/// Multiplies each state by the product of a run, in the order in which `accumulate` multiplies a run of few elements.
+///
+/// # Safety
+/// As for [`ReduceLoop::accumulate_runs`].
+#[inline(always)]
+unsafe fn multiply_short_runs<T: Real>(runs: [(*mut u8, *const u8); SHORT_RUNS], count: usize) {
+    let mut products = [Scaled::ONE; SHORT_RUNS];
+    for first in (0..count).step_by(GROUP) {
+        let group = first..count.min(first + GROUP);
+        let (mut mantissas, mut distances) = ([1.0; SHORT_RUNS], 0);
+        for index in group.clone() {
+            for (mantissa, (_, source)) in mantissas.iter_mut().zip(runs) {
+                // SAFETY: guaranteed by the caller, here and below.
+                let factor = unsafe { load::<T>(source, index) }.to_f64();
+                *mantissa *= factor;
+                distances |= distance_from_one(factor);
+            }
+        }
+        for ((product, mantissa), (_, source)) in products.iter_mut().zip(mantissas).zip(runs) {
+            *product = *product
+                * if are_near_one(distances) {
+                    Scaled { mantissa, exponent: 0 }.within_limits()
+                } else {
+                    // SAFETY: as above.
+                    product_of(group.clone().map(|index| unsafe { load::<T>(source, index) }))
+                };
+        }
+    }
+    for ((state, _), product) in runs.into_iter().zip(products) {
+        let state = state.cast::<Scaled>();
+        // SAFETY: as above.
+        unsafe { state.write(state.read() * product) };
+    }
+}
+
 /// Multiplies each state by an element of each row.
 ///
 /// # Safety
@@ -264,13 +302,17 @@ impl<T: Real> ReduceLoop for Products<T> {
                 let row = unsafe {
                     std::slice::from_raw_parts(source.cast::<T>(), if has_gaps { 0 } else { count })
                 };
-                let (blocks, _) = row.as_chunks::<BLOCK>();
+                let (blocks, rest) = row.as_chunks::<BLOCK>();
                 for block in blocks {
                     lanes.multiply(block);
                 }
                 for first in (blocks.len() * BLOCK..count).step_by(BLOCK) {
                     let mut copies = [T::from_f64(1.0); BLOCK];
-                    copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
+                    if has_gaps {
+                        copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
+                    } else {
+                        copies.iter_mut().zip(rest).for_each(|(copy, element)| *copy = *element);
+                    }
                     lanes.multiply(&copies);
                 }
                 lanes.product()
@@ -278,6 +320,25 @@ impl<T: Real> ReduceLoop for Products<T> {
         );
         // SAFETY: guaranteed by the caller.
         unsafe { state.write(state.read() * product) };
+    }
+
+    unsafe fn accumulate_runs(
+        &self,
+        (states, state_step): (*mut u8, usize),
+        (source, run_step): (*const u8, usize),
+        count: usize,
+        runs: usize,
+    ) {
+        let at = |run: usize| (states.wrapping_add(run * state_step), source.wrapping_add(run * run_step));
+        let whole = if count < 2 * LANES { runs - runs % SHORT_RUNS } else { 0 };
+        for first in (0..whole).step_by(SHORT_RUNS) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { multiply_short_runs::<T>(std::array::from_fn(|run| at(first + run)), count) };
+        }
+        for (state, row) in (whole..runs).map(at) {
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.accumulate((state, 0), (row, size_of::<T>()), count) };
+        }
     }
 
     unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {
