@@ -141,39 +141,40 @@ fn product_of<T: Real>(elements: impl Iterator<Item = T> + Clone) -> Scaled {
 /// The number of short runs that are multiplied at once, so that a multiplication does not wait for the previous one.
 const SHORT_RUNS: usize = 8;
 
-/// Multiplies each state by the product of a run, in the order in which `accumulate` multiplies a run of few elements.
+/// Multiplies each product by the product of a group of elements near 1. Not generic: it exists once.
+#[inline(never)]
+fn multiply_each(products: &mut [Scaled], groups: &[f64]) {
+    for (product, &mantissa) in products.iter_mut().zip(groups) {
+        *product = *product * Scaled { mantissa, exponent: 0 }.within_limits();
+    }
+}
+
+/// Returns the products of short runs in the order in which `accumulate` multiplies few elements, if all are near 1.
 ///
 /// # Safety
-/// As for [`ReduceLoop::accumulate_runs`].
+/// The runs have `count` elements.
 #[inline(always)]
-unsafe fn multiply_short_runs<T: Real>(runs: [(*mut u8, *const u8); SHORT_RUNS], count: usize) {
+unsafe fn products_of_runs<T: Real>(
+    runs: [*const u8; SHORT_RUNS],
+    count: usize,
+) -> Option<[Scaled; SHORT_RUNS]> {
     let mut products = [Scaled::ONE; SHORT_RUNS];
     for first in (0..count).step_by(GROUP) {
-        let group = first..count.min(first + GROUP);
-        let (mut mantissas, mut distances) = ([1.0; SHORT_RUNS], 0);
-        for index in group.clone() {
-            for (mantissa, (_, source)) in mantissas.iter_mut().zip(runs) {
-                // SAFETY: guaranteed by the caller, here and below.
-                let factor = unsafe { load::<T>(source, index) }.to_f64();
-                *mantissa *= factor;
+        let (mut groups, mut distances) = ([1.0; SHORT_RUNS], 0);
+        for index in first..count.min(first + GROUP) {
+            for (product, run) in groups.iter_mut().zip(runs) {
+                // SAFETY: guaranteed by the caller.
+                let factor = unsafe { load::<T>(run, index) }.to_f64();
+                *product *= factor;
                 distances |= distance_from_one(factor);
             }
         }
-        for ((product, mantissa), (_, source)) in products.iter_mut().zip(mantissas).zip(runs) {
-            *product = *product
-                * if are_near_one(distances) {
-                    Scaled { mantissa, exponent: 0 }.within_limits()
-                } else {
-                    // SAFETY: as above.
-                    product_of(group.clone().map(|index| unsafe { load::<T>(source, index) }))
-                };
+        if !are_near_one(distances) {
+            return None;
         }
+        multiply_each(&mut products, &groups);
     }
-    for ((state, _), product) in runs.into_iter().zip(products) {
-        let state = state.cast::<Scaled>();
-        // SAFETY: as above.
-        unsafe { state.write(state.read() * product) };
-    }
+    Some(products)
 }
 
 /// Multiplies each state by an element of each row.
@@ -218,7 +219,7 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
                     *product *= state.mantissa;
                     are_within &= Scaled::is_within(*product);
                 }
-                states.iter_mut().zip(products).for_each(|(state, mantissa)| state.mantissa = mantissa);
+                states.iter_mut().zip(&products).for_each(|(state, mantissa)| state.mantissa = *mantissa);
                 if !are_within {
                     states.iter_mut().for_each(|state| *state = state.within_limits());
                 }
@@ -329,15 +330,27 @@ impl<T: Real> ReduceLoop for Products<T> {
         count: usize,
         runs: usize,
     ) {
-        let at = |run: usize| (states.wrapping_add(run * state_step), source.wrapping_add(run * run_step));
-        let whole = if count < 2 * LANES { runs - runs % SHORT_RUNS } else { 0 };
-        for first in (0..whole).step_by(SHORT_RUNS) {
+        let row = |run: usize| source.wrapping_add(run * run_step);
+        for first in (0..runs).step_by(SHORT_RUNS) {
+            let end = runs.min(first + SHORT_RUNS);
+            let are_short = count < 2 * LANES && end - first == SHORT_RUNS;
             // SAFETY: guaranteed by the caller.
-            unsafe { multiply_short_runs::<T>(std::array::from_fn(|run| at(first + run)), count) };
-        }
-        for (state, row) in (whole..runs).map(at) {
-            // SAFETY: guaranteed by the caller.
-            unsafe { self.accumulate((state, 0), (row, size_of::<T>()), count) };
+            let products = are_short.then(|| unsafe {
+                products_of_runs::<T>(std::array::from_fn(|run| row(first + run)), count)
+            });
+            for run in first..end {
+                let state = states.wrapping_add(run * state_step);
+                // SAFETY: as above.
+                unsafe {
+                    match products.flatten().and_then(|products| products.get(run - first).copied()) {
+                        Some(product) => {
+                            let state = state.cast::<Scaled>();
+                            state.write(state.read() * product);
+                        }
+                        None => self.accumulate((state, 0), (row(run), size_of::<T>()), count),
+                    }
+                }
+            }
         }
     }
 
