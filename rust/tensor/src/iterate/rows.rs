@@ -20,9 +20,8 @@ const MOST: usize = 3;
 /// The number of elements of the first source between two checks for signals.
 const CHUNK: usize = 1 << 24;
 
-/// Computes a row of each result from a row of each source, at these addresses, or as many rows as a group has. Those of absent
-/// operands are null.
-type RowFunction = dyn Fn([*mut u8; MOST], [*const u8; MOST], usize) -> Result<()> + Send + Sync;
+/// Computes a row of each result from a row of each source, at these addresses. Those of absent operands are null.
+type RowFunction = dyn Fn([*mut u8; MOST], [*const u8; MOST]) -> Result<()> + Send + Sync;
 
 /// The first source, which determines the number of rows and the device, and the others.
 type Sources<'a> = (&'a Tensor, [Option<&'a Tensor>; MOST - 1]);
@@ -66,8 +65,6 @@ struct Rows {
     is_zeroed: bool,
     /// The number of rows that a thread takes at once.
     tile: usize,
-    /// The number of rows that the function is called with at once, unless fewer are left.
-    group: usize,
     /// The number of rows between two checks for signals.
     chunk: usize,
 }
@@ -100,7 +97,6 @@ impl Rows {
             threads: threads_on(placement, elements, threaded),
             is_zeroed: true,
             tile: (TILE / length.max(1)).max(1),
-            group: 1,
             chunk: (CHUNK / length.max(1)).max(1),
         }
     }
@@ -125,19 +121,17 @@ impl Rows {
         // SAFETY: the locks are held until all threads have ended, and each writes rows of its own.
         let shared = unsafe { Shared::new((locate(self.results)?, locate(self.sources)?)) };
         let run = |rows: Range<usize>| {
-            let end = rows.end;
-            rows.step_by(self.group).try_for_each(|number| {
-                let count = self.group.min(end - number);
+            rows.into_iter().try_for_each(|number| {
                 let (results, sources) = shared.get();
                 let results = row_of(results, self.results, number);
                 let sources = row_of(sources, self.sources, number).map(<*mut u8>::cast_const);
                 for (pointer, operand) in results.into_iter().zip(self.results) {
                     if let Some(operand) = operand.filter(|_| self.is_zeroed) {
                         // SAFETY: the row is within the memory. It is zeroed here, so that the function finds it in the cache.
-                        unsafe { pointer.write_bytes(0, operand.size * count) };
+                        unsafe { pointer.write_bytes(0, operand.size) };
                     }
                 }
-                row(results, sources, count)
+                row(results, sources)
             })
         };
         if self.threads == 1 {
@@ -225,30 +219,17 @@ pub(crate) fn try_along_last_dim<T: Element, U: Element>(
     width: usize,
     f: impl Fn(&[T], &mut [U]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    try_in_groups(op, source, length, shape, width, 1, f)
-}
-
-/// Like [`try_along_last_dim`], with a function of up to `group` rows, one after another.
-pub(crate) fn try_in_groups<T: Element, U: Element>(
-    op: &'static str,
-    source: &Tensor,
-    length: usize,
-    shape: &[usize],
-    width: usize,
-    group: usize,
-    f: impl Fn(&[T], &mut [U]) -> Result<()> + Send + Sync + 'static,
-) -> Result<Tensor> {
     debug_assert_eq!(source.dtype(), T::DTYPE);
     let source = &*aligned(source)?;
     let sources = (source, [None; 2]);
     let size = width.saturating_mul(size_of::<U>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
-    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..], count| {
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
         // SAFETY: `Rows` checked that the rows are within the memory, whose locks are held; the result is zeroed, and no
         // other row shares its memory.
-        unsafe { f(slice(row, count * length), slice_mut(out, count * width)) }
+        unsafe { f(slice(row, length), slice_mut(out, width)) }
     });
-    let [out] = Rows { group, ..rows }.launch([(shape, U::DTYPE)], sources, row)?;
+    let [out] = rows.launch([(shape, U::DTYPE)], sources, row)?;
     Ok(out)
 }
 
@@ -264,8 +245,8 @@ pub(crate) fn map_rows<T: Element>(
     let sources = (source, [None; 2]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
-    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..], _| {
-        // SAFETY: as in `try_in_groups`; the function returns what it initialized.
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
+        // SAFETY: as in `try_along_last_dim`; the function returns what it initialized.
         let written = unsafe { f(slice(row, length), slice_mut(out, length)) };
         debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
         Ok(())
@@ -291,8 +272,8 @@ pub(crate) fn zip_rows<T: Element>(
     let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
-    let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _], _| {
-        // SAFETY: as in `try_in_groups`.
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _]| {
+        // SAFETY: as in `try_along_last_dim`.
         unsafe { f(slice(a, length), slice(b, length), slice_mut(out, length)) }
     });
     let [out] = rows.launch([(a.shape(), T::DTYPE)], sources, row)?;
@@ -323,7 +304,7 @@ pub(crate) fn rows_with_statistics<T: Element>(
     }
     let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
     let rows = Rows::new(op, sources, length, sizes, threaded);
-    let row: Box<RowFunction> = Box::new(move |[out, first_out, second_out], [row, a, b], _| {
+    let row: Box<RowFunction> = Box::new(move |[out, first_out, second_out], [row, a, b]| {
         // SAFETY: as in `map_rows`.
         unsafe {
             let parameters = [a, b].map(|pointer| (!pointer.is_null()).then(|| slice(pointer, length)));

@@ -138,45 +138,6 @@ fn product_of<T: Real>(elements: impl Iterator<Item = T> + Clone) -> Scaled {
     }
 }
 
-/// The number of short runs that are multiplied at once, so that a multiplication does not wait for the previous one.
-const SHORT_RUNS: usize = 8;
-
-/// Multiplies each product by the product of a group of elements near 1. Not generic: it exists once.
-#[inline(never)]
-fn multiply_each(products: &mut [Scaled], groups: &[f64]) {
-    for (product, &mantissa) in products.iter_mut().zip(groups) {
-        *product = *product * Scaled { mantissa, exponent: 0 }.within_limits();
-    }
-}
-
-/// Returns the products of short runs in the order in which `accumulate` multiplies few elements, if all are near 1.
-///
-/// # Safety
-/// The runs have `count` elements.
-#[inline(always)]
-unsafe fn products_of_runs<T: Real>(
-    runs: [*const u8; SHORT_RUNS],
-    count: usize,
-) -> Option<[Scaled; SHORT_RUNS]> {
-    let mut products = [Scaled::ONE; SHORT_RUNS];
-    for first in (0..count).step_by(GROUP) {
-        let (mut groups, mut distances) = ([1.0; SHORT_RUNS], 0);
-        for index in first..count.min(first + GROUP) {
-            for (product, run) in groups.iter_mut().zip(runs) {
-                // SAFETY: guaranteed by the caller.
-                let factor = unsafe { load::<T>(run, index) }.to_f64();
-                *product *= factor;
-                distances |= distance_from_one(factor);
-            }
-        }
-        if !are_near_one(distances) {
-            return None;
-        }
-        multiply_each(&mut products, &groups);
-    }
-    Some(products)
-}
-
 /// Multiplies each state by an element of each row.
 ///
 /// # Safety
@@ -321,37 +282,6 @@ impl<T: Real> ReduceLoop for Products<T> {
         );
         // SAFETY: guaranteed by the caller.
         unsafe { state.write(state.read() * product) };
-    }
-
-    unsafe fn accumulate_runs(
-        &self,
-        (states, state_step): (*mut u8, usize),
-        (source, run_step): (*const u8, usize),
-        count: usize,
-        runs: usize,
-    ) {
-        let row = |run: usize| source.wrapping_add(run * run_step);
-        for first in (0..runs).step_by(SHORT_RUNS) {
-            let end = runs.min(first + SHORT_RUNS);
-            let are_short = count < 2 * LANES && end - first == SHORT_RUNS;
-            // SAFETY: guaranteed by the caller.
-            let products = are_short.then(|| unsafe {
-                products_of_runs::<T>(std::array::from_fn(|run| row(first + run)), count)
-            });
-            for run in first..end {
-                let state = states.wrapping_add(run * state_step);
-                // SAFETY: as above.
-                unsafe {
-                    match products.flatten().and_then(|products| products.get(run - first).copied()) {
-                        Some(product) => {
-                            let state = state.cast::<Scaled>();
-                            state.write(state.read() * product);
-                        }
-                        None => self.accumulate((state, 0), (row(run), size_of::<T>()), count),
-                    }
-                }
-            }
-        }
     }
 
     unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {

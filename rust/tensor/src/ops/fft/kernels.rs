@@ -143,12 +143,12 @@ struct Along {
 
 impl Along {
     fn run<T: Element>(&self, input: &Tensor, plan: Plan) -> Result<Tensor> {
-        /// The number of points of short signals that are transformed at once. They fit the L1 cache.
+        /// The number of points that are transformed at once. They fit the L1 cache.
         const POINTS: usize = 1024;
         let Along { op, transform, length, scale, .. } = *self;
         let (reads_pairs, writes_pairs) = transform.has_pairs();
         let rows = moved(input, self.dim, reads_pairs)?;
-        let widths @ [read, written] = transform.widths(length);
+        let [read, written] = transform.widths(length);
         let mut shape = rows.shape().to_vec();
         shape.truncate(shape.len().saturating_sub(if reads_pairs { 2 } else { 1 }));
         if writes_pairs {
@@ -156,15 +156,17 @@ impl Along {
         } else {
             shape.push(written);
         }
-        let group = (POINTS / length).max(1);
-        let out = iterate::try_in_groups(
+        // Equal groups of signals: each uses one scratch memory.
+        let count = rows.numel() / read;
+        let group =
+            (1..=count.min(POINTS / length)).rev().find(|group| count.is_multiple_of(*group)).unwrap_or(1);
+        let out = iterate::try_along_last_dim(
             op,
             &rows,
-            read,
+            group * read,
             &shape,
-            written,
-            group,
-            move |rows: &[T], out: &mut [T]| transform.run(&plan, scale, widths, (rows, out)),
+            group * written,
+            move |rows: &[T], out: &mut [T]| transform.run(&plan, scale, group, rows, out),
         )?;
         moved(&out, self.dim, writes_pairs)
     }
@@ -175,12 +177,13 @@ fn moved(tensor: &Tensor, dim: usize, has_pairs: bool) -> Result<Tensor> {
     let dim = i64::try_from(dim).unwrap_or(i64::MAX);
     let moved = tensor.transpose(dim, if has_pairs { -2 } else { -1 })?;
     let Layout { shape, strides, offset } = moved.layout();
-    if let (true, DType::Float32, [outer @ .., 2], [steps @ .., 1]) =
-        (has_pairs, moved.dtype(), &**shape, &**strides)
+    // A copy of whole pairs takes a fraction of the time.
+    if let ([outer @ .., 2], [steps @ .., 1]) = (&**shape, &**strides)
+        && has_pairs
+        && moved.dtype() == DType::Float32
         && !moved.is_contiguous()
         && steps.iter().chain([offset]).all(|step| step.is_multiple_of(2))
     {
-        // A copy of whole pairs takes a fraction of the time.
         let strides = steps.iter().map(|step| step / 2).collect();
         let layout = Layout { shape: outer.to_vec(), strides, offset: offset / 2 };
         let pairs = Tensor::new(moved.storage_handle().clone(), DType::Int64, layout).contiguous()?;

@@ -71,15 +71,16 @@ impl Transform {
         }
     }
 
-    /// Transforms signals of these [widths](Transform::widths) and multiplies the results by `scale`, in `float64`.
+    /// Transforms `count` signals and multiplies the results by `scale`, in `float64`.
     pub fn run<T: Element>(
         self,
         plan: &Plan,
         scale: f64,
-        [read, written]: [usize; 2],
-        (source, out): (&[T], &mut [T]),
+        count: usize,
+        source: &[T],
+        out: &mut [T],
     ) -> Result<()> {
-        let (roots, count) = (plan.roots(), source.len() / read);
+        let (read, written, roots) = (source.len() / count, out.len() / count, plan.roots());
         let (mut rows, mut results) = (source.chunks_exact(read), out.chunks_exact_mut(written));
         plan.run(
             count,
