@@ -101,6 +101,10 @@ def test_dtypes_and_layouts_of_operands_are_accepted() -> None:
     x = signal(4, 3, 2)
     close(fft.fft(x.transpose(0, 1), dim=1), fft.fft(x, dim=0).transpose(0, 1).tolist())
     close(fft.fft(x.expand(2, 4, 3, 2)[1]), fft.fft(x).tolist())
+    numbers = signal(49, dtype=interlock.float32)
+    for y in numbers[:24].view(4, 3, 2), numbers[1:25].view(4, 3, 2), numbers[:48].view(4, 3, 4)[..., 2:]:
+        rows = y.transpose(0, 1).contiguous()
+        assert interlock.equal(fft.fft(y, dim=0), fft.fft(rows).transpose(0, 1))
     single = fft.fft(x.float())
     assert single.dtype == interlock.float32
     close(single, fft.fft(x.float().double()).tolist(), 1e-6)

@@ -180,7 +180,7 @@ unsafe fn multiply_rows<T: Real, const R: usize>(states: *mut u8, sources: [*con
                     *product *= state.mantissa;
                     are_within &= Scaled::is_within(*product);
                 }
-                states.iter_mut().zip(products).for_each(|(state, mantissa)| state.mantissa = mantissa);
+                states.iter_mut().zip(&products).for_each(|(state, mantissa)| state.mantissa = *mantissa);
                 if !are_within {
                     states.iter_mut().for_each(|state| *state = state.within_limits());
                 }
@@ -264,13 +264,17 @@ impl<T: Real> ReduceLoop for Products<T> {
                 let row = unsafe {
                     std::slice::from_raw_parts(source.cast::<T>(), if has_gaps { 0 } else { count })
                 };
-                let (blocks, _) = row.as_chunks::<BLOCK>();
+                let (blocks, rest) = row.as_chunks::<BLOCK>();
                 for block in blocks {
                     lanes.multiply(block);
                 }
                 for first in (blocks.len() * BLOCK..count).step_by(BLOCK) {
                     let mut copies = [T::from_f64(1.0); BLOCK];
-                    copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
+                    if has_gaps {
+                        copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
+                    } else {
+                        copies.iter_mut().zip(rest).for_each(|(copy, element)| *copy = *element);
+                    }
                     lanes.multiply(&copies);
                 }
                 lanes.product()

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
-use rustfft::algorithm::butterflies::{Butterfly3, Butterfly5, Butterfly7};
+use rustfft::algorithm::butterflies::{
+    Butterfly2, Butterfly3, Butterfly4, Butterfly5, Butterfly7, Butterfly8, Butterfly16, Butterfly32,
+};
 use rustfft::algorithm::{BluesteinsAlgorithm, MixedRadix, Radix4};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection};
@@ -114,24 +116,28 @@ impl Plan {
         }
     }
 
-    /// Transforms what `load` writes, and passes the result to `store`.
+    /// Transforms `count` signals, each of which `load` writes, and passes the results to `store`.
     pub fn run(
         &self,
-        load: impl FnOnce(&mut [Complex<f64>]),
-        store: impl FnOnce(&[Complex<f64>]),
+        count: usize,
+        load: impl FnMut(&mut [Complex<f64>]),
+        store: impl FnMut(&[Complex<f64>]),
     ) -> Result<()> {
         let (length, scratch) = match self {
             Plan::Native(native) => (native.fft.len(), native.fft.get_inplace_scratch_len()),
             Plan::Mkl(descriptor, _) => (descriptor.length(), 0),
         };
-        let mut memory = try_from_elem(Complex::new(0.0, 0.0), length.saturating_add(scratch))?;
-        let (signal, scratch) = memory.split_at_mut(length);
-        load(signal);
+        let points = length.saturating_mul(count);
+        let mut memory = try_from_elem(Complex::new(0.0, 0.0), points.saturating_add(scratch))?;
+        let (signals, scratch) = memory.split_at_mut(points);
+        signals.chunks_exact_mut(length).for_each(load);
         match self {
-            Plan::Native(native) => native.fft.process_with_scratch(signal, scratch),
-            Plan::Mkl(descriptor, direction) => descriptor.run(*direction, signal)?,
+            Plan::Native(native) => native.fft.process_with_scratch(signals, scratch),
+            Plan::Mkl(descriptor, direction) => {
+                signals.chunks_exact_mut(length).try_for_each(|signal| descriptor.run(*direction, signal))?;
+            }
         }
-        store(signal);
+        signals.chunks_exact(length).for_each(store);
         Ok(())
     }
 }
@@ -139,8 +145,15 @@ impl Plan {
 /// Returns a transform: Cooley and Tukey's for factors 2, 3, 5 and 7, and Bluestein's for what remains. The planner of
 /// `rustfft` knows more algorithms, and makes the library five times as large.
 fn planned(length: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
-    if length.is_power_of_two() {
-        return Arc::new(Radix4::new(length, direction));
+    // `Radix4` would copy a short signal to compute the same.
+    match length {
+        2 => return Arc::new(Butterfly2::new(direction)),
+        4 => return Arc::new(Butterfly4::new(direction)),
+        8 => return Arc::new(Butterfly8::new(direction)),
+        16 => return Arc::new(Butterfly16::new(direction)),
+        32 => return Arc::new(Butterfly32::new(direction)),
+        _ if length.is_power_of_two() => return Arc::new(Radix4::new(length, direction)),
+        _ => {}
     }
     for factor in [3, 5, 7] {
         if length.is_multiple_of(factor) {
@@ -190,7 +203,7 @@ mod tests {
             for (direction, sign) in [(FftDirection::Forward, -1.0), (FftDirection::Inverse, 1.0)] {
                 let mut got = Vec::new();
                 let plan = Plan::new(length, direction, false).unwrap();
-                plan.run(|to| to.copy_from_slice(&signal), |from| got.extend_from_slice(from)).unwrap();
+                plan.run(1, |to| to.copy_from_slice(&signal), |from| got.extend_from_slice(from)).unwrap();
                 for (got, expected) in got.iter().zip(expected(&signal, sign)) {
                     assert!((got - expected).norm() < 1e-12, "{length} {direction}: {got} {expected}");
                 }

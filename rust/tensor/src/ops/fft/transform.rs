@@ -71,10 +71,22 @@ impl Transform {
         }
     }
 
-    /// Transforms one signal and multiplies the result by `scale`, in `float64`.
-    pub fn run<T: Element>(self, plan: &Plan, scale: f64, source: &[T], out: &mut [T]) -> Result<()> {
-        let roots = plan.roots();
-        plan.run(|signal| self.load(source, roots, signal), |signal| self.store(signal, roots, scale, out))
+    /// Transforms `count` signals and multiplies the results by `scale`, in `float64`.
+    pub fn run<T: Element>(
+        self,
+        plan: &Plan,
+        scale: f64,
+        count: usize,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<()> {
+        let (read, written, roots) = (source.len() / count, out.len() / count, plan.roots());
+        let (mut rows, mut results) = (source.chunks_exact(read), out.chunks_exact_mut(written));
+        plan.run(
+            count,
+            |signal| self.load(rows.next().unwrap_or_default(), roots, signal),
+            |signal| self.store(signal, roots, scale, results.next().unwrap_or_default()),
+        )
     }
 
     /// Writes the signal that the plan transforms. With roots it has half the length, and the numbers of a real signal are its

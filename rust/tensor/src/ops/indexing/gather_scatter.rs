@@ -100,6 +100,13 @@ pub(crate) fn check_index(
             if step == 1 && bounds.check_all(given, has_before.then_some(outer), row) {
                 return;
             }
+            if step == 0
+                && !has_before
+                && let Ok(index) = bounds.check(element(data, start))
+                && bounds.rule.skipped != Some(index)
+            {
+                return row.fill(index);
+            }
             for (number, out) in row.iter_mut().enumerate() {
                 let given = element(data, start.saturating_add(number.saturating_mul(step)));
                 *out = match bounds.check(given) {
