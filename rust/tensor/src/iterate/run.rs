@@ -158,7 +158,7 @@ pub(super) unsafe fn run_in_blocks(
         // SAFETY: guaranteed by the caller; blocks are aligned for every type.
         unsafe { element_loop.run(&Run { pointers, steps, count }) };
         let ([written, ..], [size, ..]) = (pointers, steps);
-        if let [Some(Copies { store, .. }), ..] = access.copies {
+        if let [Some(Copies { store, .. }), ..] = &access.copies {
             // SAFETY: the loop has written the block; the elements are within the memory.
             unsafe { store.run((target, target_step), (written, size), count) };
         }

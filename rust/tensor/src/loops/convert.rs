@@ -18,12 +18,11 @@ const BLOCK: usize = 512;
 /// initialized. They need not be aligned.
 type Step = unsafe fn(target: (*mut u8, usize), source: (*const u8, usize), count: usize);
 
-/// A conversion of elements to another type.
+/// A conversion of elements to another type, by way of `f32` if it has two steps, as halves are converted.
 #[derive(Clone, Copy)]
-pub(crate) enum Conversion {
-    Direct(Step),
-    /// By way of `f32`, as halves are converted.
-    ByWayOfSingles(Step, Step),
+pub(crate) struct Conversion {
+    first: Step,
+    second: Option<Step>,
 }
 
 impl Conversion {
@@ -31,22 +30,36 @@ impl Conversion {
     ///
     /// # Safety
     /// As for a [`Step`].
+    #[inline]
     pub unsafe fn run(self, target: (*mut u8, usize), source: (*const u8, usize), count: usize) {
-        // SAFETY: guaranteed by the caller; elements of a block lie behind one another.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            match self {
-                Conversion::Direct(convert) => convert(target, source, count),
-                Conversion::ByWayOfSingles(load, store) => {
-                    let ((target, step), (source, source_step)) = (target, source);
-                    let mut singles = [MaybeUninit::<f32>::uninit(); BLOCK];
-                    for first in (0..count).step_by(BLOCK) {
-                        let (singles, length) = (singles.as_mut_ptr().cast(), BLOCK.min(count - first));
-                        let (target, source) = (target.add(first * step), source.add(first * source_step));
-                        load((singles, size_of::<f32>()), (source, source_step), length);
-                        store((target, step), (singles, size_of::<f32>()), length);
-                    }
-                }
+            match self.second {
+                None => (self.first)(target, source, count),
+                Some(second) => by_way_of_singles((self.first, second), target, source, count),
             }
+        }
+    }
+}
+
+/// Converts elements to `f32` and those to the target, block by block.
+///
+/// # Safety
+/// As for a [`Step`].
+unsafe fn by_way_of_singles(
+    (load, store): (Step, Step),
+    (target, step): (*mut u8, usize),
+    (source, source_step): (*const u8, usize),
+    count: usize,
+) {
+    let mut singles = [MaybeUninit::<f32>::uninit(); BLOCK];
+    let singles = singles.as_mut_ptr().cast();
+    for first in (0..count).step_by(BLOCK) {
+        let length = BLOCK.min(count - first);
+        // SAFETY: guaranteed by the caller; the block has room for the elements.
+        unsafe {
+            load((singles, size_of::<f32>()), (source.add(first * source_step), source_step), length);
+            store((target.add(first * step), step), (singles, size_of::<f32>()), length);
         }
     }
 }
@@ -54,10 +67,10 @@ impl Conversion {
 /// Returns the conversion from one type to another; between equal types it copies.
 pub(crate) fn conversion(from: DType, to: DType) -> Conversion {
     let is_direct = from == to || from == DType::Float32 || to == DType::Float32;
-    if !is_direct && (from.is_half() || to.is_half()) {
-        return Conversion::ByWayOfSingles(step(from, DType::Float32), step(DType::Float32, to));
+    if is_direct || !from.is_half() && !to.is_half() {
+        return Conversion { first: step(from, to), second: None };
     }
-    Conversion::Direct(step(from, to))
+    Conversion { first: step(from, DType::Float32), second: Some(step(DType::Float32, to)) }
 }
 
 /// Returns the conversion between equal types, between `f32` and another one, or between types that are no halves.
