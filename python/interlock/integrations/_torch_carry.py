@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from interlock import autograd, backends, settings
+from interlock._core.autograd import on_setters
 from interlock._homes import set_home
 from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
@@ -116,31 +117,52 @@ def carry() -> Integration:
     return _carry.use("carry")
 
 
-_own: OfThread[dict[str, bool]] = OfThread()
-"""The values that PyTorch's modes had before interlock set them; None if it sets none."""
+_Set = tuple[int, bool, bool]
+"""The number of a scope that sets a mode, its value, and the value that PyTorch had before it."""
+
+_own: OfThread[dict[str, list[_Set]]] = OfThread()
+"""What sets each of PyTorch's modes on a thread, outermost first; None if interlock sets none.
+
+A value is replaced, and never changed: tasks share it.
+"""
 
 
-def _save_own() -> dict[str, bool]:
-    return dict(_own.get() or {})
+def _save_own() -> dict[str, list[_Set]] | None:
+    return _own.get()
 
 
-def _restore_own(modes: dict[str, bool]) -> None:
-    _own.set(dict(modes) or None)
+def _restore_own(own: dict[str, list[_Set]] | None) -> None:
+    _own.set(own)
 
 
-def _follow_modes(change: autograd.ModeChange) -> None:
-    """Set the modes that interlock sets, and restore those that it no longer sets."""
-    present, own, wanted = _torch_modes.read_modes(), _save_own(), change.new
-    target = {}
+def _follow_modes(setters: dict[str, list[tuple[int, bool]]]) -> None:
+    """Set the modes of scopes that were entered, and restore those before scopes that were exited."""
+    present, before = _torch_modes.read_modes(), _own.get() or {}
+    own, target = {}, {}
     for name, value in present.items():
-        if name in wanted:
-            own.setdefault(name, value)
-            target[name] = wanted[name]
-        else:
-            target[name] = own.pop(name, value)
-    _restore_own(own)
+        own[name], target[name] = _compared(before.get(name, []), setters.get(name, []), value)
+    _own.set(own if any(own.values()) else None)
     if target != present:
         _torch_modes.write_modes(target)
+
+
+def _compared(own: list[_Set], setters: list[tuple[int, bool]], present: bool) -> tuple[list[_Set], bool]:
+    """Return what sets a mode now, and the value for PyTorch, which code between the scopes may have set."""
+    entered = [(number, value) for number, value, _ in own]
+    # PyTorch's value before each scope, and the present one: a scope lies between two of them.
+    values = [before for _, _, before in own] + [present]
+    numbers = {number for number, _ in setters}
+    for index in reversed(range(len(entered))):
+        if entered[index][0] not in numbers:
+            del entered[index], values[index + 1]
+    for index, setter in enumerate(setters):
+        if index == len(entered) or entered[index][0] != setter[0]:
+            entered.insert(index, setter)
+            values.insert(index + 1, setter[1])
+        elif entered[index] != setter:
+            entered[index] = setter
+            values[index + 1] = setter[1]
+    return [(*setter, before) for setter, before in zip(setters, values, strict=False)], values[len(setters)]
 
 
 def _put_back_modes() -> None:
@@ -148,7 +170,8 @@ def _put_back_modes() -> None:
     own = _own.get()
     _own.set(None)
     if own:
-        _torch_modes.write_modes(_torch_modes.read_modes() | own)
+        before = {name: sets[0][2] for name, sets in own.items() if sets}
+        _torch_modes.write_modes(_torch_modes.read_modes() | before)
 
 
 class _Flags:
@@ -250,7 +273,7 @@ def _begin_follow() -> Callable[[], None]:
         stack.callback(flags.end)
         stack.enter_context(backends.on_change(flags.on_change))
         stack.callback(_put_back_modes)
-        stack.enter_context(autograd.on_change(_follow_modes))
+        stack.enter_context(on_setters(_follow_modes))
         # The thread that calls `follow` may have scopes open.
         autograd.is_grad_enabled()
         return stack.pop_all().close

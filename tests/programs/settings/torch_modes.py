@@ -186,6 +186,56 @@ def follow_modes():
     return found
 
 
+def follow_inside_scopes_of_torch():
+    """Return what PyTorch has in and after scopes of interlock inside of scopes of PyTorch."""
+    import torch
+    from interlock import state
+    from interlock.integrations.torch import follow
+
+    def inside(scope):
+        with scope:
+            first = seen()
+        return [first, seen()]
+
+    no_grad, enable_grad, inference_mode = interlock.no_grad, interlock.enable_grad, interlock.inference_mode
+    decorated = no_grad()(seen)
+    found = {}
+    with follow():
+        # The scopes set what interlock has already, and PyTorch has not.
+        with no_grad(), torch.enable_grad():
+            found["no_grad again"] = [*inside(no_grad()), decorated(), seen()]
+        with enable_grad(), torch.no_grad():
+            found["enable_grad again"] = inside(enable_grad())
+            found["no_grad"] = [*inside(no_grad()), decorated(), seen()]
+            found["applied"] = inside(interlock.capture().apply())
+        with inference_mode(), torch.inference_mode(False):
+            found["inference_mode again"] = inside(inference_mode())
+            found["no_grad, not inference"] = inside(no_grad())
+        found["between"] = seen()
+        interlock.set_grad_enabled(True)
+        with torch.no_grad():
+            found["after a write"] = [seen(), *inside(enable_grad()), *inside(no_grad())]
+            with enable_grad(), torch.no_grad(), no_grad():
+                # An exit out of order: the scopes inside of it stay.
+                outer = enable_grad()
+                outer.__enter__()
+                with torch.no_grad(), no_grad():
+                    outer.__exit__(None, None, None)
+                    found["exit of an outer scope"] = [seen()]
+                found["exit of an outer scope"].append(seen())
+            found["written"] = []
+            for value in (True, False, True):
+                interlock.set_grad_enabled(value)
+                found["written"].append(seen())
+        found["PyTorch's scope ended"] = seen()
+        state.set_process_defaults(grad_enabled=True)
+        with torch.no_grad():
+            found["over the process"] = inside(no_grad())
+        state.set_process_defaults(grad_enabled=None)
+    found["released"] = seen()
+    return found
+
+
 def follow_in_tasks(isolates):
     """Return the modes of PyTorch at the steps of tasks that are decorated with modes of interlock."""
     import torch

@@ -76,6 +76,26 @@ def test_torch_follows_modes_of_interlock(tmp_path: Path) -> None:
     }
 
 
+def test_scopes_inside_of_scopes_of_torch_are_followed(tmp_path: Path) -> None:
+    assert run("follow_inside_scopes_of_torch", tmp_path) == {
+        "no_grad again": [NO_GRAD, NOTHING, NO_GRAD, NOTHING],
+        "enable_grad again": [NOTHING, NO_GRAD],
+        "no_grad": [NO_GRAD, NO_GRAD, NO_GRAD, NO_GRAD],
+        "applied": [NOTHING, NO_GRAD],
+        "inference_mode again": [INFERENCE, NOTHING],
+        "no_grad, not inference": [NO_GRAD, NOTHING],
+        "between": NOTHING,
+        "after a write": [NO_GRAD, NOTHING, NO_GRAD, NO_GRAD, NO_GRAD],
+        # PyTorch's scope, which ends last, puts back the value of the scope that has ended before.
+        "exit of an outer scope": [NO_GRAD, NOTHING],
+        # A write of the value that interlock has already is not followed.
+        "written": [NO_GRAD, NO_GRAD, NOTHING],
+        "PyTorch's scope ended": NOTHING,
+        "over the process": [NO_GRAD, NO_GRAD],
+        "released": NOTHING,
+    }
+
+
 def test_torch_follows_modes_of_tasks(tmp_path: Path) -> None:
     assert run("follow_in_tasks", tmp_path, True) == [0, NOTHING]
 
