@@ -20,6 +20,15 @@ from interlock.settings._setting import converted, read
 from interlock.state import register_carried
 
 _PREFIX = "torch.backends."
+_OTHER_NAMES = {
+    "deterministic_algorithms": "torch.deterministic_algorithms",
+    "deterministic_algorithms_warn_only": "torch.deterministic_algorithms_warn_only",
+    "deterministic_fill_uninitialized_memory": "torch.utils.deterministic.fill_uninitialized_memory",
+    "cuda.blas_library": "torch.backends.cuda.preferred_blas_library",
+    "cuda.linalg_library": "torch.backends.cuda.preferred_linalg_library",
+    "cuda.rocm_fa_library": "torch.backends.cuda.preferred_rocm_fa_library",
+}
+"""PyTorch's settings of flags that have other names there."""
 
 
 class Integration:
@@ -251,7 +260,7 @@ class _Flags:
 
 def _setting(name: str) -> Setting | None:
     """Return PyTorch's setting with the name of a flag; None if this version has none that can be written."""
-    setting = _registry.known(f"{_PREFIX}{name}")
+    setting = _registry.known(_OTHER_NAMES.get(name, f"{_PREFIX}{name}"))
     return setting if setting is not None and setting.set is not None else None
 
 
@@ -290,9 +299,10 @@ def follow() -> Integration:
     mode is not followed: it is a mode of a thread here and of the process there.
 
     Values that are assigned to flags for the process are written to PyTorch's flags of the same name below
-    `torch.backends`, now and at each change. A scope over a flag becomes an `interlock.settings.override`:
-    the process has the value while the scope is open. If another scope holds the flag with another value,
-    the flag does not change, and a `SettingWarning` is issued.
+    `torch.backends`, and to those that `torch.use_deterministic_algorithms` sets, now and at each change. A
+    scope over a flag becomes an `interlock.settings.override`: the process has the value while the scope is
+    open. If another scope holds the flag with another value, the flag does not change, and a `SettingWarning`
+    is issued.
 
     `follow` does what `carry` does, and enables the settings of PyTorch, which is imported.
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
+import gc
 import json
 import random
 import sys
@@ -311,6 +313,40 @@ def follow_on_pools():
     return found
 
 
+def abandon_generators():
+    """Return PyTorch's modes in tasks that have left async generators before their end."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    async def batches(scope):
+        with scope:
+            yield 1
+            yield 2
+
+    async def abandon(scope):
+        async for _ in batches(scope):
+            break
+        gc.collect()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        interlock.is_grad_enabled()
+        return seen()
+
+    async def close(scope):
+        async with contextlib.aclosing(batches(scope)) as generator:
+            async for _ in generator:
+                break
+        return seen()
+
+    with follow():
+        return {
+            "no_grad of PyTorch": aio.run(abandon(torch.no_grad())),
+            "closed": aio.run(close(torch.no_grad())),
+            "no_grad of interlock": aio.run(abandon(interlock.no_grad())),
+            "after the task": seen(),
+        }
+
+
 def follow_the_process_in_tasks():
     """Return PyTorch's modes in a task that was suspended while the defaults of the process changed."""
     from interlock.integrations.torch import follow
@@ -349,6 +385,20 @@ def follow_flags():
         found["who"] = settings.explain("torch.backends.cudnn.benchmark").writes[-1].function
         backends.cuda.matmul.allow_tf32 = True
         found["alias"] = torch.backends.cuda.matmul.fp32_precision
+        read = (
+            torch.are_deterministic_algorithms_enabled,
+            torch.is_deterministic_algorithms_warn_only_enabled,
+            torch._C._get_deterministic_fill_uninitialized_memory,
+            lambda: torch.backends.cuda.preferred_linalg_library().name.lower(),
+        )
+        found["other names"] = [[each() for each in read]]
+        interlock.use_deterministic_algorithms(True, warn_only=True)
+        with backends.override(
+            {"deterministic_fill_uninitialized_memory": False, "cuda.linalg_library": "cusolver"}
+        ):
+            found["other names"].append([each() for each in read])
+        interlock.use_deterministic_algorithms(False)
+        found["other names"].append([each() for each in read])
         del backends.cudnn.benchmark
         found["unset"] = cudnn.benchmark
         with backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "ieee"}):
@@ -370,6 +420,22 @@ def follow_flags():
         found["warned"] = [warning.category.__name__ for warning in caught]
         backends.cudnn.benchmark = True
     found["released"] = [cudnn.deterministic, cudnn.benchmark]
+    return found
+
+
+def flags_without_effect():
+    """Return the names of flags that are on or off, and whose scopes change no setting of PyTorch."""
+    from interlock.integrations.torch import follow
+
+    found = []
+    with follow():
+        before = settings.snapshot()
+        for flag in backends.describe():
+            if flag.accepts == "a bool":
+                with backends.override({flag.name: not flag.default}):
+                    changes = settings.diff(before, settings.snapshot())
+                    if not any(change.name.startswith("torch.") for change in changes):
+                        found.append(flag.name)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.helpers import torch_python
 from tests.helpers.torch_python import eval_with_torch
 
+needs_torch = pytest.mark.skipif("config.getoption('--torch') == 'fake'", reason="needs --torch=PYTHON")
 NOTHING = [False, True, False]
 NO_GRAD = [False, False, False]
 INFERENCE = [True, False, False]
@@ -119,12 +121,27 @@ def test_functions_on_a_pool_leave_no_modes_to_later_ones(tmp_path: Path) -> Non
     }
 
 
+def test_abandoned_generator_leaves_the_modes_of_torch_to_its_task(tmp_path: Path) -> None:
+    # The loop closes the generator in a task of its own. The exit of a scope of interlock there ends it here.
+    assert run("abandon_generators", tmp_path) == {
+        "no_grad of PyTorch": NO_GRAD,
+        "closed": NOTHING,
+        "no_grad of interlock": NOTHING,
+        "after the task": NOTHING,
+    }
+
+
 def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
     assert run("follow_flags", tmp_path) == {
         "assigned before": True,
         "assigned": True,
         "who": "follow_flags",
         "alias": "tf32",
+        "other names": [
+            [False, False, True, "default"],
+            [True, True, False, "cusolver"],
+            [False, False, True, "default"],
+        ],
         "unset": False,
         "scope": [False, "ieee"],
         "write in the scope": True,
@@ -133,6 +150,14 @@ def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
         "warned": ["SettingWarning"],
         "released": [False, False],
     }
+
+
+@needs_torch
+def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> None:
+    found = run("flags_without_effect", tmp_path)
+    assert found
+    # The page names those that accept other values, too.
+    assert all(re.fullmatch(r"python_native\.\w+\.enabled", name) for name in found)
 
 
 def test_tf32_is_disabled_on_one_thread(tmp_path: Path) -> None:
