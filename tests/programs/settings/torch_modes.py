@@ -423,6 +423,43 @@ def follow_flags():
     return found
 
 
+def follow_precision():
+    """Return what both interfaces of precision of PyTorch read while interlock sets precisions."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    matmul = torch.backends.cuda.matmul
+
+    def read():
+        found = [torch._C._get_fp32_precision_getter(each, "matmul") for each in ("cuda", "mkldnn")]
+        for old in (torch.get_float32_matmul_precision, torch._C._get_cublas_allow_tf32):
+            try:
+                found.append(old())
+            except RuntimeError:
+                found.append("raises")
+        return found
+
+    found = {"before": read()}
+    with follow():
+        for precision in ("high", "medium", "highest"):
+            interlock.set_float32_matmul_precision(precision)
+            found[precision] = read()
+        backends.reset()
+        found["reset"] = read()
+        for scope in ({"cuda.matmul.allow_tf32": True}, {"fp32_precision": "tf32"}):
+            with backends.override(scope):
+                found[next(iter(scope))] = read()
+        found["after the scopes"] = read()
+        # The program mixes the interfaces: that stays.
+        matmul.fp32_precision = "tf32"
+        backends.cudnn.benchmark = True
+        found["mixed by the program"] = read()
+        matmul.fp32_precision = "none"
+        interlock.set_float32_matmul_precision("high")
+    found["released"] = read()
+    return found
+
+
 def flags_without_effect():
     """Return the names of flags that are on or off, and whose scopes change no setting of PyTorch."""
     from interlock.integrations.torch import follow
