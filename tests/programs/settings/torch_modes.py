@@ -206,6 +206,7 @@ def follow_inside_scopes_of_torch():
         # The scopes set what interlock has already, and PyTorch has not.
         with no_grad(), torch.enable_grad():
             found["no_grad again"] = [*inside(no_grad()), decorated(), seen()]
+            found["captured"] = [interlock.capture().run(seen), seen()]
         with enable_grad(), torch.no_grad():
             found["enable_grad again"] = inside(enable_grad())
             found["no_grad"] = [*inside(no_grad()), decorated(), seen()]

@@ -81,6 +81,8 @@ def test_torch_follows_modes_of_interlock(tmp_path: Path) -> None:
 def test_scopes_inside_of_scopes_of_torch_are_followed(tmp_path: Path) -> None:
     assert run("follow_inside_scopes_of_torch", tmp_path) == {
         "no_grad again": [NO_GRAD, NOTHING, NO_GRAD, NOTHING],
+        # A captured state sets the modes of interlock, inside of which PyTorch's scope was.
+        "captured": [NO_GRAD, NOTHING],
         "enable_grad again": [NOTHING, NO_GRAD],
         "no_grad": [NO_GRAD, NO_GRAD, NO_GRAD, NO_GRAD],
         "applied": [NOTHING, NO_GRAD],
