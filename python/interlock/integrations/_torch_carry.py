@@ -10,15 +10,25 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from interlock import autograd, backends, settings
+from interlock._core.autograd import on_setters
 from interlock._homes import set_home
 from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
 from interlock.integrations._of_thread import OfThread
 from interlock.settings import Setting, _registry
-from interlock.settings._setting import converted, read
+from interlock.settings._setting import Unreadable, converted, read
 from interlock.state import register_carried
 
 _PREFIX = "torch.backends."
+_OTHER_NAMES = {
+    "deterministic_algorithms": "torch.deterministic_algorithms",
+    "deterministic_algorithms_warn_only": "torch.deterministic_algorithms_warn_only",
+    "deterministic_fill_uninitialized_memory": "torch.utils.deterministic.fill_uninitialized_memory",
+    "cuda.blas_library": "torch.backends.cuda.preferred_blas_library",
+    "cuda.linalg_library": "torch.backends.cuda.preferred_linalg_library",
+    "cuda.rocm_fa_library": "torch.backends.cuda.preferred_rocm_fa_library",
+}
+"""PyTorch's settings of flags that have other names there."""
 
 
 class Integration:
@@ -116,31 +126,52 @@ def carry() -> Integration:
     return _carry.use("carry")
 
 
-_own: OfThread[dict[str, bool]] = OfThread()
-"""The values that PyTorch's modes had before interlock set them; None if it sets none."""
+_Set = tuple[int, bool, bool]
+"""The number of a scope that sets a mode, its value, and the value that PyTorch had before it."""
+
+_own: OfThread[dict[str, list[_Set]]] = OfThread()
+"""What sets each of PyTorch's modes on a thread, outermost first; None if interlock sets none.
+
+A value is replaced, and never changed: tasks share it.
+"""
 
 
-def _save_own() -> dict[str, bool]:
-    return dict(_own.get() or {})
+def _save_own() -> dict[str, list[_Set]] | None:
+    return _own.get()
 
 
-def _restore_own(modes: dict[str, bool]) -> None:
-    _own.set(dict(modes) or None)
+def _restore_own(own: dict[str, list[_Set]] | None) -> None:
+    _own.set(own)
 
 
-def _follow_modes(change: autograd.ModeChange) -> None:
-    """Set the modes that interlock sets, and restore those that it no longer sets."""
-    present, own, wanted = _torch_modes.read_modes(), _save_own(), change.new
-    target = {}
+def _follow_modes(setters: dict[str, list[tuple[int, bool]]]) -> None:
+    """Set the modes of scopes that were entered, and restore those before scopes that were exited."""
+    present, before = _torch_modes.read_modes(), _own.get() or {}
+    own, target = {}, {}
     for name, value in present.items():
-        if name in wanted:
-            own.setdefault(name, value)
-            target[name] = wanted[name]
-        else:
-            target[name] = own.pop(name, value)
-    _restore_own(own)
+        own[name], target[name] = _compared(before.get(name, []), setters.get(name, []), value)
+    _own.set(own if any(own.values()) else None)
     if target != present:
         _torch_modes.write_modes(target)
+
+
+def _compared(own: list[_Set], setters: list[tuple[int, bool]], present: bool) -> tuple[list[_Set], bool]:
+    """Return what sets a mode now, and the value for PyTorch, which code between the scopes may have set."""
+    entered = [(number, value) for number, value, _ in own]
+    # PyTorch's value before each scope, and the present one: a scope lies between two of them.
+    values = [before for _, _, before in own] + [present]
+    numbers = {number for number, _ in setters}
+    for index in reversed(range(len(entered))):
+        if entered[index][0] not in numbers:
+            del entered[index], values[index + 1]
+    for index, setter in enumerate(setters):
+        if index == len(entered) or entered[index][0] != setter[0]:
+            entered.insert(index, setter)
+            values.insert(index + 1, setter[1])
+        elif entered[index] != setter:
+            entered[index] = setter
+            values[index + 1] = setter[1]
+    return [(*setter, before) for setter, before in zip(setters, values, strict=False)], values[len(setters)]
 
 
 def _put_back_modes() -> None:
@@ -148,7 +179,8 @@ def _put_back_modes() -> None:
     own = _own.get()
     _own.set(None)
     if own:
-        _torch_modes.write_modes(_torch_modes.read_modes() | own)
+        before = {name: sets[0][2] for name, sets in own.items() if sets}
+        _torch_modes.write_modes(_torch_modes.read_modes() | before)
 
 
 class _Flags:
@@ -159,12 +191,19 @@ class _Flags:
         # Those of each open layer: its flags, and writes in it.
         self._overrides: dict[int, list[settings.override]] = {}
         self._lock = threading.Lock()
-        for entry in backends.snapshot():
-            if entry.level == "process":
-                self._write(entry.name, entry.value)
+        # Whether precisions that were written here make the old interface raise.
+        self._is_mixed = False
+        with self._readable():
+            for entry in backends.snapshot():
+                if entry.level == "process":
+                    self._write(entry.name, entry.value)
 
     def on_change(self, change: backends.FlagChange) -> None:
         """Follow one change."""
+        with self._readable():
+            self._follow(change)
+
+    def _follow(self, change: backends.FlagChange) -> None:
         if change.kind == "enter":
             self._override(change.layer, change.values or {})
         elif change.kind == "exit":
@@ -176,12 +215,23 @@ class _Flags:
         else:
             self._put_back(change.name or "")
 
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Write precisions that change here through the old interface, too, if that raises otherwise."""
+        is_own = self._is_mixed or not _is_mixed()
+        yield
+        if is_own and _is_mixed():
+            with _reported("the old interface of precision"):
+                _write_old_interface()
+        self._is_mixed = is_own and _is_mixed()
+
     def end(self) -> None:
         """Put back what PyTorch had."""
-        for layer in list(self._overrides):
-            self._exit(layer)
-        for name in list(self._before):
-            self._put_back(name)
+        with self._readable():
+            for layer in list(self._overrides):
+                self._exit(layer)
+            for name in list(self._before):
+                self._put_back(name)
 
     def _write(self, name: str, value: Any) -> None:
         setting = _setting(name)
@@ -228,8 +278,40 @@ class _Flags:
 
 def _setting(name: str) -> Setting | None:
     """Return PyTorch's setting with the name of a flag; None if this version has none that can be written."""
-    setting = _registry.known(f"{_PREFIX}{name}")
+    setting = _registry.known(_OTHER_NAMES.get(name, f"{_PREFIX}{name}"))
     return setting if setting is not None and setting.set is not None else None
+
+
+_PRECISION = "torch.float32_matmul_precision"
+_CUDNN_TF32 = f"{_PREFIX}cudnn.allow_tf32"
+_OLD_INTERFACE = (_PRECISION, f"{_PREFIX}cuda.matmul.allow_tf32", _CUDNN_TF32)
+_NODES = tuple(
+    f"{_PREFIX}{path}.fp32_precision" for path in ("cuda.matmul", "mkldnn.matmul", "cudnn.conv", "cudnn.rnn")
+)
+
+
+def _is_mixed() -> bool:
+    """Return whether PyTorch refuses to read a precision through its old interface."""
+    found = [_registry.known(name) for name in _OLD_INTERFACE]
+    return any(isinstance(read(setting), Unreadable) for setting in found if setting is not None)
+
+
+def _write_old_interface() -> None:
+    """Write the values of the tree of precisions through the old interface, which changes the tree, too."""
+    nodes = [_registry.known(name) for name in _NODES]
+    values = [None if node is None else read(node) for node in nodes]
+    products, products_on_cpu, convolutions, recurrent = values
+    precision = "highest" if products != "tf32" else "medium" if products_on_cpu == "bf16" else "high"
+    wanted: dict[str, Any] = {_PRECISION: precision}
+    if (convolutions == "tf32") == (recurrent == "tf32"):
+        wanted[_CUDNN_TF32] = convolutions == "tf32"
+    for name, value in wanted.items():
+        setting = _registry.known(name)
+        if setting is not None and setting.set is not None:
+            setting.set(value)
+    for node, value in zip(nodes, values, strict=True):
+        if node is not None and node.restore is not None and read(node) != value:
+            node.restore(value)
 
 
 @contextlib.contextmanager
@@ -250,7 +332,7 @@ def _begin_follow() -> Callable[[], None]:
         stack.callback(flags.end)
         stack.enter_context(backends.on_change(flags.on_change))
         stack.callback(_put_back_modes)
-        stack.enter_context(autograd.on_change(_follow_modes))
+        stack.enter_context(on_setters(_follow_modes))
         # The thread that calls `follow` may have scopes open.
         autograd.is_grad_enabled()
         return stack.pop_all().close
@@ -267,9 +349,10 @@ def follow() -> Integration:
     mode is not followed: it is a mode of a thread here and of the process there.
 
     Values that are assigned to flags for the process are written to PyTorch's flags of the same name below
-    `torch.backends`, now and at each change. A scope over a flag becomes an `interlock.settings.override`:
-    the process has the value while the scope is open. If another scope holds the flag with another value,
-    the flag does not change, and a `SettingWarning` is issued.
+    `torch.backends`, and to those that `torch.use_deterministic_algorithms` sets, now and at each change. A
+    scope over a flag becomes an `interlock.settings.override`: the process has the value while the scope is
+    open. If another scope holds the flag with another value, the flag does not change, and a `SettingWarning`
+    is issued.
 
     `follow` does what `carry` does, and enables the settings of PyTorch, which is imported.
 

@@ -129,14 +129,32 @@ def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -
     write = setting.restore if back and setting.restore is not None else setting.set
     compared = _registry.relatives(setting)
     before = [LOG.look(each) for each in compared]
-    with _unrecorded():
-        write(value)
+    try:
+        with _unrecorded():
+            write(value)
+    except BaseException as error:
+        if not back:
+            _undo(compared, before, error)
+        raise
     after = [read(each) for each in compared]
     return [
         LOG.add(each, old, new, origin)
         for each, old, new in zip(compared, before, after, strict=True)
         if each is setting or not same(old, new)
     ]
+
+
+def _undo(settings: Sequence[Setting], before: Sequence[Any], error: BaseException) -> None:
+    """Put back what a library has stored before it raised an error."""
+    for setting, old in zip(settings, before, strict=True):
+        write = setting.restore or setting.set
+        if write is None or isinstance(old, Unreadable) or same(read(setting), old):
+            continue
+        try:
+            with _unrecorded():
+                write(old)
+        except Exception as other:
+            error.add_note(f"and {setting.name} could not be put back to {shown(old)}: {reason_of(other)}")
 
 
 def chain() -> list[Scope]:
@@ -188,6 +206,8 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
         blocking = conflicts(scope, own)
         if blocking:
             return blocking, []
+        for name in scope.values:
+            _check_readable(scope, _registry.get("override", name))
         writes: list[Write] = []
         entered: list[str] = []
         try:
@@ -196,8 +216,11 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
                 entered.append(name)
                 writes += _hold(scope, setting, value)
             blocking = _disturbed(scope, own)
-        except BaseException:
-            _leave(scope, reversed(entered))
+        except BaseException as error:
+            try:
+                _leave(scope, reversed(entered))
+            except Exception as other:
+                error.add_note(f"and {other}")
             raise
         if blocking:
             _leave(scope, reversed(entered))
@@ -208,6 +231,18 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
             scope.parent = _innermost.get()
             _innermost.set(scope)
         return {}, writes
+
+
+def _check_readable(scope: Scope, setting: Setting) -> None:
+    """Refuse a setting that could not be put back, because its value is not known."""
+    value = LOG.look(setting)
+    # A library may refuse to read a setting beside the values of related ones, which are put back then.
+    is_alone = setting.name not in _holds and len(_registry.relatives(setting)) == 1
+    if isinstance(value, Unreadable) and is_alone:
+        raise SettingValueError(
+            f"{scope.kind}: {setting.name} could not be put back, because it cannot be read: {value.reason}",
+            setting=setting.name,
+        )
 
 
 def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:

@@ -56,8 +56,9 @@ class override:
 
     Raises:
         UnknownSettingError: A setting is not known.
-        SettingValueError: A setting does not accept its value, or is read-only. At the end, a library refused
-            a previous value; all other settings are restored.
+        SettingValueError: A setting does not accept its value, is read-only, or cannot be read, so that it
+            could not be put back; then all settings are as before. At the end, a library refused a previous
+            value; all other settings are restored.
         SettingConflictError: Another scope holds a setting with another value. With `"wait"`, it did not end
             in time, or it runs on this thread, which waiting would block; `async with` waits for it.
 
@@ -298,7 +299,8 @@ class pin:
 
     Raises:
         UnknownSettingError: A setting is not known.
-        SettingValueError: A setting does not accept its value, is read-only, or is not one of the process.
+        SettingValueError: A setting does not accept its value, is read-only, cannot be read, or is not one of
+            the process.
         SettingConflictError: Another scope holds a setting with another value, or pins it to one.
 
     Example:

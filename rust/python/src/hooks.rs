@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use interlock::autograd::{self, Mode, ModeChange as CoreModeChange};
 use interlock::state::{self, Carried, CarriedValue};
+use interlock_core::binding::modes::{self as binding, ModeSetter};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -21,6 +22,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let (autograd, state) = (module("autograd")?, module("state")?);
     autograd.add_class::<ModeChange>()?;
     autograd.add_function(wrap_pyfunction!(on_mode_change, &autograd)?)?;
+    autograd.add_function(wrap_pyfunction!(on_setters, &autograd)?)?;
     state.add_class::<Registration>()?;
     registration_observer::register(&state)?;
     state.add_function(wrap_pyfunction!(register_carried, &state)?)
@@ -115,6 +117,35 @@ fn on_mode_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Regi
         });
     }));
     observed("interlock.autograd.on_change", Bound::new(callback.py(), registration)?)
+}
+
+/// Register a function as `on_change` does, which is called also where a scope that sets a mode to the value that it has is
+/// entered or exited.
+///
+/// Args:
+///     callback: Called with a dict from the name of each mode that is set to what sets it, outermost first: pairs of a number
+///         and the value. The number is unique in the process; 0 stands for writes and the process.
+#[pyfunction]
+#[pyo3(signature = (callback, /))]
+fn on_setters<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
+    let function = extract_callable(callback, "on_setters: callback")?;
+    let registration = keep(binding::on_setters(move |setters| {
+        attach(|py| {
+            let modes = PyDict::new(py);
+            let fill = || {
+                for mode in Mode::ALL {
+                    let set = |setter: &ModeSetter| Some((setter.layer.number(), setter.set(mode)?));
+                    let by: Vec<_> = setters.iter().rev().filter_map(set).collect();
+                    if !by.is_empty() {
+                        modes.set_item(mode.name(), by)?;
+                    }
+                }
+                PyTuple::new(py, [&modes])
+            };
+            call_function(py, &function, fill());
+        });
+    }));
+    observed("interlock.autograd.on_setters", Bound::new(callback.py(), registration)?)
 }
 
 /// The functions of `state.register_carried`.

@@ -18,6 +18,7 @@ __all__ = [
     "is_view_replay_enabled",
     "no_grad",
     "on_change",
+    "on_setters",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
@@ -62,6 +63,15 @@ def on_change(callback: Callable[[ModeChange], object], /) -> Registration:
         ...     pass
         ModeChange({} -> {'grad': False})
         ModeChange({'grad': False} -> {})
+    """
+
+def on_setters(callback: Callable[[dict[str, list[tuple[int, bool]]]], object], /) -> Registration:
+    """Register a function as `on_change` does, which is called also where a scope that sets a mode to the value that it has is
+    entered or exited.
+
+    Args:
+        callback: Called with a dict from the name of each mode that is set to what sets it, outermost first: pairs of a number
+            and the value. The number is unique in the process; 0 stands for writes and the process.
     """
 
 @type_check_only

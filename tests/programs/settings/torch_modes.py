@@ -2,6 +2,8 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
+import gc
 import json
 import random
 import sys
@@ -186,6 +188,57 @@ def follow_modes():
     return found
 
 
+def follow_inside_scopes_of_torch():
+    """Return what PyTorch has in and after scopes of interlock inside of scopes of PyTorch."""
+    import torch
+    from interlock import state
+    from interlock.integrations.torch import follow
+
+    def inside(scope):
+        with scope:
+            first = seen()
+        return [first, seen()]
+
+    no_grad, enable_grad, inference_mode = interlock.no_grad, interlock.enable_grad, interlock.inference_mode
+    decorated = no_grad()(seen)
+    found = {}
+    with follow():
+        # The scopes set what interlock has already, and PyTorch has not.
+        with no_grad(), torch.enable_grad():
+            found["no_grad again"] = [*inside(no_grad()), decorated(), seen()]
+            found["captured"] = [interlock.capture().run(seen), seen()]
+        with enable_grad(), torch.no_grad():
+            found["enable_grad again"] = inside(enable_grad())
+            found["no_grad"] = [*inside(no_grad()), decorated(), seen()]
+            found["applied"] = inside(interlock.capture().apply())
+        with inference_mode(), torch.inference_mode(False):
+            found["inference_mode again"] = inside(inference_mode())
+            found["no_grad, not inference"] = inside(no_grad())
+        found["between"] = seen()
+        interlock.set_grad_enabled(True)
+        with torch.no_grad():
+            found["after a write"] = [seen(), *inside(enable_grad()), *inside(no_grad())]
+            with enable_grad(), torch.no_grad(), no_grad():
+                # An exit out of order: the scopes inside of it stay.
+                outer = enable_grad()
+                outer.__enter__()
+                with torch.no_grad(), no_grad():
+                    outer.__exit__(None, None, None)
+                    found["exit of an outer scope"] = [seen()]
+                found["exit of an outer scope"].append(seen())
+            found["written"] = []
+            for value in (True, False, True):
+                interlock.set_grad_enabled(value)
+                found["written"].append(seen())
+        found["PyTorch's scope ended"] = seen()
+        state.set_process_defaults(grad_enabled=True)
+        with torch.no_grad():
+            found["over the process"] = inside(no_grad())
+        state.set_process_defaults(grad_enabled=None)
+    found["released"] = seen()
+    return found
+
+
 def follow_in_tasks(isolates):
     """Return the modes of PyTorch at the steps of tasks that are decorated with modes of interlock."""
     import torch
@@ -261,6 +314,40 @@ def follow_on_pools():
     return found
 
 
+def abandon_generators():
+    """Return PyTorch's modes in tasks that have left async generators before their end."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    async def batches(scope):
+        with scope:
+            yield 1
+            yield 2
+
+    async def abandon(scope):
+        async for _ in batches(scope):
+            break
+        gc.collect()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        interlock.is_grad_enabled()
+        return seen()
+
+    async def close(scope):
+        async with contextlib.aclosing(batches(scope)) as generator:
+            async for _ in generator:
+                break
+        return seen()
+
+    with follow():
+        return {
+            "no_grad of PyTorch": aio.run(abandon(torch.no_grad())),
+            "closed": aio.run(close(torch.no_grad())),
+            "no_grad of interlock": aio.run(abandon(interlock.no_grad())),
+            "after the task": seen(),
+        }
+
+
 def follow_the_process_in_tasks():
     """Return PyTorch's modes in a task that was suspended while the defaults of the process changed."""
     from interlock.integrations.torch import follow
@@ -299,6 +386,20 @@ def follow_flags():
         found["who"] = settings.explain("torch.backends.cudnn.benchmark").writes[-1].function
         backends.cuda.matmul.allow_tf32 = True
         found["alias"] = torch.backends.cuda.matmul.fp32_precision
+        read = (
+            torch.are_deterministic_algorithms_enabled,
+            torch.is_deterministic_algorithms_warn_only_enabled,
+            torch._C._get_deterministic_fill_uninitialized_memory,
+            lambda: torch.backends.cuda.preferred_linalg_library().name.lower(),
+        )
+        found["other names"] = [[each() for each in read]]
+        interlock.use_deterministic_algorithms(True, warn_only=True)
+        with backends.override(
+            {"deterministic_fill_uninitialized_memory": False, "cuda.linalg_library": "cusolver"}
+        ):
+            found["other names"].append([each() for each in read])
+        interlock.use_deterministic_algorithms(False)
+        found["other names"].append([each() for each in read])
         del backends.cudnn.benchmark
         found["unset"] = cudnn.benchmark
         with backends.override({"cudnn.enabled": False, "cudnn.conv.fp32_precision": "ieee"}):
@@ -320,6 +421,59 @@ def follow_flags():
         found["warned"] = [warning.category.__name__ for warning in caught]
         backends.cudnn.benchmark = True
     found["released"] = [cudnn.deterministic, cudnn.benchmark]
+    return found
+
+
+def follow_precision():
+    """Return what both interfaces of precision of PyTorch read while interlock sets precisions."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    matmul = torch.backends.cuda.matmul
+
+    def read():
+        found = [torch._C._get_fp32_precision_getter(each, "matmul") for each in ("cuda", "mkldnn")]
+        for old in (torch.get_float32_matmul_precision, torch._C._get_cublas_allow_tf32):
+            try:
+                found.append(old())
+            except RuntimeError:
+                found.append("raises")
+        return found
+
+    found = {"before": read()}
+    with follow():
+        for precision in ("high", "medium", "highest"):
+            interlock.set_float32_matmul_precision(precision)
+            found[precision] = read()
+        backends.reset()
+        found["reset"] = read()
+        for scope in ({"cuda.matmul.allow_tf32": True}, {"fp32_precision": "tf32"}):
+            with backends.override(scope):
+                found[next(iter(scope))] = read()
+        found["after the scopes"] = read()
+        # The program mixes the interfaces: that stays.
+        matmul.fp32_precision = "tf32"
+        backends.cudnn.benchmark = True
+        found["mixed by the program"] = read()
+        matmul.fp32_precision = "none"
+        interlock.set_float32_matmul_precision("high")
+    found["released"] = read()
+    return found
+
+
+def flags_without_effect():
+    """Return the names of flags that are on or off, and whose scopes change no setting of PyTorch."""
+    from interlock.integrations.torch import follow
+
+    found = []
+    with follow():
+        before = settings.snapshot()
+        for flag in backends.describe():
+            if flag.accepts == "a bool":
+                with backends.override({flag.name: not flag.default}):
+                    changes = settings.diff(before, settings.snapshot())
+                    if not any(change.name.startswith("torch.") for change in changes):
+                        found.append(flag.name)
     return found
 
 

@@ -65,6 +65,52 @@ def test_end_of_a_scope_puts_the_others_back_after_an_error(library: Broken) -> 
     assert isinstance(caught.value.__context__, KeyError)
 
 
+@pytest.mark.parametrize("scope", [settings.override, settings.pin])
+def test_value_that_a_setter_stores_before_it_raises_is_put_back(scope: Any, library: Broken) -> None:
+    state = {"c": 1}
+
+    def write(value: int) -> None:
+        state["c"] = value
+        if value == 3 or "c" in library.broken:
+            raise OSError(f"no {value}")
+
+    with settings.register(settings.Setting("broken.c", get=lambda: state["c"], set=write)):
+        for library.broken in ("", "c"):
+            with pytest.raises(
+                SettingValueError, match=r"broken\.c does not accept 3: OSError: no 3$"
+            ) as caught:
+                scope({"broken.a": 2, "broken.c": 3}).__enter__()
+            assert (library.values["a"], state["c"]) == (0, 1)
+            # The library stores the earlier value, and raises again.
+            notes = getattr(caught.value.__cause__, "__notes__", [])
+            assert notes == ["and broken.c could not be put back to 1: OSError: no 1"] * len(library.broken)
+
+
+@pytest.mark.parametrize("scope", [settings.override, settings.pin])
+def test_setting_that_cannot_be_read_is_refused(scope: Any, library: Broken) -> None:
+    state = {"c": 1}
+    readable = False
+
+    def read() -> int:
+        if readable:
+            return state["c"]
+        raise OSError("not now")
+
+    unreadable = settings.Setting("broken.c", get=read, set=lambda value: state.update(c=value))
+    with settings.register(unreadable):
+        with pytest.raises(SettingValueError) as caught:
+            scope({"broken.a": 2, "broken.c": 3}).__enter__()
+        assert str(caught.value) == (
+            f"{scope.__name__}: broken.c could not be put back, because it cannot be read: OSError: not now"
+        )
+        assert caught.value.setting == "broken.c"
+        assert (library.values["a"], state["c"]) == (0, 1)
+        readable = True
+        with scope({"broken.c": 3}):
+            assert state["c"] == 3
+        assert state["c"] == 1
+
+
 def test_second_release_of_a_pin_tries_what_failed(library: Broken) -> None:
     pin = settings.pin({"broken.a": 3})
     library.broken = "a"

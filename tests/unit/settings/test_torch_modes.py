@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.helpers import torch_python
 from tests.helpers.torch_python import eval_with_torch
 
+needs_torch = pytest.mark.skipif("config.getoption('--torch') == 'fake'", reason="needs --torch=PYTHON")
 NOTHING = [False, True, False]
 NO_GRAD = [False, False, False]
 INFERENCE = [True, False, False]
@@ -76,6 +78,28 @@ def test_torch_follows_modes_of_interlock(tmp_path: Path) -> None:
     }
 
 
+def test_scopes_inside_of_scopes_of_torch_are_followed(tmp_path: Path) -> None:
+    assert run("follow_inside_scopes_of_torch", tmp_path) == {
+        "no_grad again": [NO_GRAD, NOTHING, NO_GRAD, NOTHING],
+        # A captured state sets the modes of interlock, inside of which PyTorch's scope was.
+        "captured": [NO_GRAD, NOTHING],
+        "enable_grad again": [NOTHING, NO_GRAD],
+        "no_grad": [NO_GRAD, NO_GRAD, NO_GRAD, NO_GRAD],
+        "applied": [NOTHING, NO_GRAD],
+        "inference_mode again": [INFERENCE, NOTHING],
+        "no_grad, not inference": [NO_GRAD, NOTHING],
+        "between": NOTHING,
+        "after a write": [NO_GRAD, NOTHING, NO_GRAD, NO_GRAD, NO_GRAD],
+        # PyTorch's scope, which ends last, puts back the value of the scope that has ended before.
+        "exit of an outer scope": [NO_GRAD, NOTHING],
+        # A write of the value that interlock has already is not followed.
+        "written": [NO_GRAD, NO_GRAD, NOTHING],
+        "PyTorch's scope ended": NOTHING,
+        "over the process": [NO_GRAD, NO_GRAD],
+        "released": NOTHING,
+    }
+
+
 def test_torch_follows_modes_of_tasks(tmp_path: Path) -> None:
     assert run("follow_in_tasks", tmp_path, True) == [0, NOTHING]
 
@@ -99,12 +123,27 @@ def test_functions_on_a_pool_leave_no_modes_to_later_ones(tmp_path: Path) -> Non
     }
 
 
+def test_abandoned_generator_leaves_the_modes_of_torch_to_its_task(tmp_path: Path) -> None:
+    # The loop closes the generator in a task of its own. The exit of a scope of interlock there ends it here.
+    assert run("abandon_generators", tmp_path) == {
+        "no_grad of PyTorch": NO_GRAD,
+        "closed": NOTHING,
+        "no_grad of interlock": NOTHING,
+        "after the task": NOTHING,
+    }
+
+
 def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
     assert run("follow_flags", tmp_path) == {
         "assigned before": True,
         "assigned": True,
         "who": "follow_flags",
         "alias": "tf32",
+        "other names": [
+            [False, False, True, "default"],
+            [True, True, False, "cusolver"],
+            [False, False, True, "default"],
+        ],
         "unset": False,
         "scope": [False, "ieee"],
         "write in the scope": True,
@@ -113,6 +152,30 @@ def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
         "warned": ["SettingWarning"],
         "released": [False, False],
     }
+
+
+def test_precision_that_is_followed_can_be_read_by_both_interfaces(tmp_path: Path) -> None:
+    unset = ["none", "none", "highest", False]
+    assert run("follow_precision", tmp_path) == {
+        "before": unset,
+        "high": ["tf32", "tf32", "high", True],
+        "medium": ["tf32", "bf16", "medium", True],
+        "highest": ["ieee", "ieee", "highest", False],
+        "reset": unset,
+        "cuda.matmul.allow_tf32": ["tf32", "none", "high", True],
+        "fp32_precision": ["tf32", "tf32", "high", True],
+        "after the scopes": unset,
+        "mixed by the program": ["tf32", "none", "raises", "raises"],
+        "released": unset,
+    }
+
+
+@needs_torch
+def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> None:
+    found = run("flags_without_effect", tmp_path)
+    assert found
+    # The page names those that accept other values, too.
+    assert all(re.fullmatch(r"python_native\.\w+\.enabled", name) for name in found)
 
 
 def test_tf32_is_disabled_on_one_thread(tmp_path: Path) -> None:

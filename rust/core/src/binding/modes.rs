@@ -1,6 +1,7 @@
 //! Modes as bits, and mode objects of an interpreter.
 
 use crate::Result;
+pub use crate::modes::change::{ModeSetter, on_setters};
 pub use crate::modes::guard::{enter_bits, write_bits};
 use crate::modes::{ModeContext, ModeKind};
 use crate::thread::carrier::PresentContext;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Mode;
 use crate::Registration;
-use crate::thread::{self, Masked};
+use crate::thread::{self, LayerId, Masked};
 
 /// Which modes are set on a thread, before and after a change.
 ///
@@ -53,7 +53,36 @@ impl ModeChange {
 /// read modes and set those of another library; changes that it makes here itself are reported after it returns. If it
 /// panics, the change stays, and other functions are called.
 pub fn on_change(hook: impl Fn(&ModeChange) + Send + Sync + 'static) -> Registration {
-    thread::on_mode_change(Arc::new(move |old, new| hook(&ModeChange { old, new })))
+    thread::on_mode_change(Arc::new(move |report| {
+        let (old, new) = report.effective();
+        if old != new || report.is_due {
+            hook(&ModeChange { old, new });
+        }
+    }))
+}
+
+/// What sets modes on a thread: a layer, or writes and the process.
+#[derive(Clone, Copy, Debug)]
+pub struct ModeSetter {
+    /// The layer; 0 stands for writes and the process.
+    pub layer: LayerId,
+    modes: Masked<u8>,
+}
+
+impl ModeSetter {
+    /// Returns whether this sets the mode on or off; `None` if it does not set it.
+    pub fn set(&self, mode: Mode) -> Option<bool> {
+        mode.set_in(self.modes)
+    }
+}
+
+/// Registers a function as [`on_change`] does, which gets all that sets modes, innermost first, and is also called where a
+/// layer that sets a mode to the value that it has is pushed or removed.
+pub fn on_setters(hook: impl Fn(&[ModeSetter]) + Send + Sync + 'static) -> Registration {
+    thread::on_mode_change(Arc::new(move |report| {
+        let setter = |(layer, modes): &(LayerId, Masked<u8>)| ModeSetter { layer: *layer, modes: *modes };
+        hook(&report.new.iter().map(setter).collect::<Vec<_>>());
+    }))
 }
 
 #[cfg(test)]
@@ -98,6 +127,26 @@ mod tests {
         assert_eq!(taken(&noted), [Some(false), None, Some(false)]);
         drop(no_grad());
         assert_eq!(taken(&noted), []);
+    }
+
+    #[test]
+    fn scopes_that_repeat_a_mode_are_reported_as_setters() {
+        let noted = Arc::new(Mutex::new(Vec::new()));
+        let seen = noted.clone();
+        let hook = on_setters(move |setters| {
+            let set = |setter: &ModeSetter| (setter.layer.number() != 0, setter.set(Mode::Grad));
+            seen.lock().unwrap().push(setters.iter().map(set).collect::<Vec<_>>());
+        });
+        let write = ModeContext::new(ModeKind::SetGradEnabled);
+        write.set(false).unwrap();
+        let (outer, inner) = (no_grad(), no_grad());
+        drop(inner);
+        drop(outer);
+        write.revoke_write().unwrap();
+        drop(hook);
+        let [layer, base] = [(true, Some(false)), (false, Some(false))];
+        let (one, two) = (vec![layer, base], vec![layer, layer, base]);
+        assert_eq!(*noted.lock().unwrap(), [vec![base], one.clone(), two, one, vec![base], vec![]]);
     }
 
     #[test]

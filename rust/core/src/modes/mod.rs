@@ -1,6 +1,6 @@
 //! Gradient modes of a thread (`torch.autograd.grad_mode`): read with one load, changed by guards and scopes.
 
-mod change;
+pub(crate) mod change;
 pub(crate) mod context;
 mod eager_write;
 pub(crate) mod guard;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::base::Base;
 use super::device_slots::DeviceSummary;
 use super::guards::{Guards, Removed};
+use super::hooks::ModeReport;
 use super::ids::{LayerId, LayerIds, Position, ScopeId, TaskId, ThreadId};
 use super::mailbox::{Exits, Mailbox, MailboxId, Request};
 use super::state::{self, Mark, Spare, State};
@@ -54,8 +55,8 @@ pub(super) struct Tls {
     is_changing: Cell<bool>,
     /// The position of the layer that a scope enters next; none for the innermost one.
     position: Cell<Option<Position>>,
-    /// The modes that were set when hooks were called last, and the number of registrations then.
-    reported_modes: Cell<(Masked<u8>, u64)>,
+    /// The number of registrations of hooks for modes when they were called last.
+    reported_registrations: Cell<u64>,
     /// Whether hooks are being called for modes.
     is_reporting: Cell<bool>,
     pub(super) owned: RefCell<ManuallyDrop<Owned>>,
@@ -73,6 +74,8 @@ pub(super) struct Owned {
     /// The steps of tasks that are running on this thread, in the order in which they began.
     pub(super) steps: Vec<Step>,
     pub(super) ids: LayerIds,
+    /// What set modes when hooks were called last.
+    reported_modes: Vec<(LayerId, Masked<u8>)>,
     /// Whether the thread is ending. Then nothing is pushed, removed or written any more.
     pub(super) ended: bool,
     /// Whether [`Cleanup`] is registered.
@@ -139,7 +142,7 @@ thread_local! {
             seen_serial: Cell::new(0),
             is_changing: Cell::new(false),
             position: Cell::new(None),
-            reported_modes: Cell::new((Masked { mask: 0, value: 0 }, 0)),
+            reported_registrations: Cell::new(0),
             is_reporting: Cell::new(false),
             owned: RefCell::new(ManuallyDrop::new(Owned::new(false))),
         }
@@ -196,6 +199,7 @@ impl Owned {
             spare: Spare::NONE,
             steps: Vec::new(),
             ids: LayerIds::new(),
+            reported_modes: Vec::new(),
             ended,
             is_cleanup_registered: Cell::new(false),
         }
@@ -250,9 +254,8 @@ impl Drop for DeferredDrops {
     }
 }
 
-/// Calls the hooks if other modes are set than at the last call, or if what they have set in another library may have been
-/// replaced. Changes that hooks make are reported after they
-/// return.
+/// Calls the hooks if other layers set modes than at the last call, or to other values, or if what hooks have set in another
+/// library may have been replaced. Changes that hooks make are reported after they return.
 #[cold]
 fn report_modes() {
     struct Reporting;
@@ -266,29 +269,27 @@ fn report_modes() {
     }
     let _reporting = Reporting;
     let unreported = |current: &Tls| {
-        let owned = current.owned.try_borrow().ok().filter(|owned| !owned.ended)?;
-        let (new, registrations) = (reported_modes(current, &owned), hooks::mode_registrations());
-        let (reported, at) = current.reported_modes.replace((new, registrations));
-        let is_first = at != registrations;
-        let old = if is_first { Masked::default() } else { reported };
+        let mut owned = current.owned.try_borrow_mut().ok().filter(|owned| !owned.ended)?;
+        let (new, registrations) = (modes_to_report(current, &owned), hooks::mode_registrations());
+        let is_first = current.reported_registrations.replace(registrations) != registrations;
         let is_due = carried::take_replaced() && !is_first;
-        (old != new || is_due).then_some((old, new))
+        let reported = mem::replace(&mut owned.reported_modes, new.clone());
+        let old = if is_first { Vec::new() } else { reported };
+        (old != new || is_due).then_some(ModeReport { old, new, is_due })
     };
-    while let Some((old, new)) = with_tls(unreported) {
-        hooks::report_modes(old, new);
+    while let Some(report) = with_tls(unreported) {
+        hooks::report_modes(&report);
     }
 }
 
-/// Returns the modes that hooks are called with: those that are set here, as far as the end will be reported, too. What
+/// Returns what sets modes, as hooks are called with it: what is set here, as far as the end will be reported, too. What
 /// another thread has set reaches this one with a copy of its context, and nothing may report when that ends; unless this
 /// happens within a step or a captured state whose end puts back values of other libraries.
-fn reported_modes(current: &Tls, owned: &Owned) -> Masked<u8> {
-    let all = owned.view().set_modes(|_| true);
-    if carrier::are_switches_reported() {
-        return all;
+fn modes_to_report(current: &Tls, owned: &Owned) -> Vec<(LayerId, Masked<u8>)> {
+    if carrier::are_switches_reported() || carried::is_open_here() {
+        return owned.view().set_modes(|_| true);
     }
-    let set_here = owned.view().set_modes(|thread| thread == current.this_thread());
-    if set_here == all || carried::is_open_here() { all } else { set_here }
+    owned.view().set_modes(|thread| thread == current.this_thread())
 }
 
 /// Returns the error of an enter or a write after the layers of this thread are dropped.

@@ -11,8 +11,26 @@ use crate::base::fork::rank;
 use crate::base::hook_list::HookList;
 use crate::base::sync::{ForkLock, RelaxedU64};
 
-/// Called with the modes that were set on the thread, and those that are set now.
-type ModeHook = dyn Fn(Masked<u8>, Masked<u8>) + Send + Sync;
+/// What set modes on a thread, and what sets them now: layers, innermost first, and writes and the process, without an id.
+#[derive(Debug)]
+pub(crate) struct ModeReport {
+    pub(crate) old: Vec<(LayerId, Masked<u8>)>,
+    pub(crate) new: Vec<(LayerId, Masked<u8>)>,
+    /// Whether values of other libraries were replaced.
+    pub(crate) is_due: bool,
+}
+
+impl ModeReport {
+    /// Returns the modes that were set, and those that are set now.
+    pub(crate) fn effective(&self) -> (Masked<u8>, Masked<u8>) {
+        let of = |set: &[(LayerId, Masked<u8>)]| {
+            set.iter().fold(Masked::default(), |above: Masked<u8>, (_, modes)| above.over(*modes))
+        };
+        (of(&self.old), of(&self.new))
+    }
+}
+
+type ModeHook = dyn Fn(&ModeReport) + Send + Sync;
 
 /// Called with a layer that sets flags: with its flags after it was pushed, with `None` after it was removed.
 type LayerHook = dyn Fn(LayerId, Option<&FlagSlots>) + Send + Sync;
@@ -52,8 +70,8 @@ pub(super) fn mode_registrations() -> u64 {
     MODE_REGISTRATIONS.get()
 }
 
-pub(super) fn report_modes(old: Masked<u8>, new: Masked<u8>) {
-    MODE_HOOKS.call_each(|hook| hook(old, new));
+pub(super) fn report_modes(report: &ModeReport) {
+    MODE_HOOKS.call_each(|hook| hook(report));
 }
 
 /// Calls the hooks for a layer that was pushed, if it sets flags. The caller holds no lock and has borrowed nothing.

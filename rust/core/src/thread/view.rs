@@ -118,19 +118,24 @@ impl<'a> View<'a> {
         bases.applied_to(process::mode_word())
     }
 
-    /// Returns the modes that layers, writes without a scope and the process set; of the context only those that were set
-    /// by a thread that a condition accepts. A captured state sets the modes that differ from their defaults: it also has
-    /// those that nothing had set.
-    pub(super) fn set_modes(self, accepts: impl Fn(ThreadId) -> bool) -> Masked<u8> {
+    /// Returns the modes that layers, writes without a scope and the process set, innermost first; of the context only those
+    /// that were set by a thread that a condition accepts. Writes and the process are one item, without an id. A captured
+    /// state sets the modes that differ from their defaults: it also has those that nothing had set.
+    pub(super) fn set_modes(self, accepts: impl Fn(ThreadId) -> bool) -> Vec<(LayerId, Masked<u8>)> {
         let of = |modes: Masked<u8>, slots: Option<&Arc<Slots>>| {
             let is_captured = slots.is_some_and(|slots| slots.is_opaque);
             let mask = if is_captured { modes.value ^ mode_bits::BASE } else { u8::MAX };
             (modes.within(mask), is_captured)
         };
-        let mut set = Masked::default();
+        let mut set = Vec::new();
+        let mut push = |id, modes: Masked<u8>| {
+            if modes.mask != 0 {
+                set.push((id, modes));
+            }
+        };
         for item in self.items().filter(|item| item.modes_set_by().is_none_or(&accepts)) {
             let (modes, is_captured) = of(item.modes(), item.slots());
-            set = set.over(modes);
+            push(item.id(), modes);
             if is_captured {
                 return set;
             }
@@ -138,9 +143,9 @@ impl<'a> View<'a> {
         let base = self.guards.base();
         let (of_thread, is_captured) = of(base.modes, base.slots.as_ref());
         let above = self.context_base().filter(|base| accepts(base.modes_set_by));
-        let above = above.map_or(Masked::default(), |base| base.modes);
-        let set = set.over(above).over(of_thread);
-        if is_captured { set } else { set.over(process::modes()) }
+        let bases = above.map_or(Masked::default(), |base| base.modes).over(of_thread);
+        push(LayerId::NONE, if is_captured { bases } else { bases.over(process::modes()) });
+        set
     }
 
     /// Returns the summary of all layers and bases, without the values of the process.
