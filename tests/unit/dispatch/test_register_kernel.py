@@ -133,6 +133,39 @@ def test_condition_that_fails_refuses_the_kernel(condition: Callable[..., Any], 
         assert (x @ x).item() == 1.0
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt("mine"), SystemExit(3)])
+def test_condition_that_is_interrupted_ends_the_call(error: BaseException) -> None:
+    x = interlock.ones(1, 1)
+
+    def interrupted(call: KernelCall) -> bool:
+        raise error
+
+    with register_kernel("matmul", "ten", times_ten, condition=interrupted):
+        for call in (lambda: x @ x, lambda: dispatch.explain("matmul", x, x)):
+            with pytest.raises(type(error)) as caught:
+                call()
+            assert caught.value is error
+            assert caught.traceback[-1].name == "interrupted"
+    assert (x @ x).item() == 1.0
+
+
+def test_interrupt_of_a_condition_that_the_call_does_not_reach_is_raised_after_it() -> None:
+    x, interrupts = interlock.ones(1, 1), [KeyboardInterrupt]
+
+    def interrupted(call: KernelCall) -> bool:
+        if interrupts:
+            raise interrupts.pop()
+        return True
+
+    with register_kernel("matmul", "first", times_ten):
+        with register_kernel("matmul", "second", times_ten, condition=interrupted):
+            with pytest.raises(KeyboardInterrupt), dispatch.record():
+                interlock.matmul(x, x)
+            assert not interrupts
+            # Without the interrupt of the earlier call.
+            assert interlock.matmul(x, x).item() == 100.0
+
+
 def test_kernel_that_returns_not_implemented_is_refused() -> None:
     x = interlock.ones(1, 1)
     with register_kernel("matmul", "no", lambda a, b: NotImplemented), dispatch.record() as calls:
