@@ -149,7 +149,7 @@ def test_condition_that_is_interrupted_ends_the_call(error: BaseException) -> No
     assert (x @ x).item() == 1.0
 
 
-def test_interrupt_of_a_condition_that_the_call_does_not_reach_is_raised_after_it() -> None:
+def test_interrupt_of_a_condition_behind_the_chosen_kernel_is_raised() -> None:
     x, interrupts = interlock.ones(1, 1), [KeyboardInterrupt]
 
     def interrupted(call: KernelCall) -> bool:
@@ -157,13 +157,15 @@ def test_interrupt_of_a_condition_that_the_call_does_not_reach_is_raised_after_i
             raise interrupts.pop()
         return True
 
-    with register_kernel("matmul", "first", times_ten):
-        with register_kernel("matmul", "second", times_ten, condition=interrupted):
-            with pytest.raises(KeyboardInterrupt), dispatch.record():
-                interlock.matmul(x, x)
-            assert not interrupts
-            # Without the interrupt of the earlier call.
-            assert interlock.matmul(x, x).item() == 100.0
+    with (
+        register_kernel("matmul", "first", times_ten),
+        register_kernel("matmul", "second", times_ten, condition=interrupted),
+    ):
+        with pytest.raises(KeyboardInterrupt), dispatch.record():
+            interlock.matmul(x, x)
+        assert not interrupts
+        # Without the interrupt of the earlier call.
+        assert interlock.matmul(x, x).item() == 100.0
 
 
 def test_kernel_that_returns_not_implemented_is_refused() -> None:
