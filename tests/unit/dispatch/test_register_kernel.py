@@ -56,6 +56,8 @@ def test_registered_kernel_runs_calls_until_it_is_removed() -> None:
     kernel.remove()
     assert (x @ x).tolist() == [[2.0] * 2] * 2
     assert repr(kernel) == "<interlock.dispatch.RegisteredKernel: ten of matmul, python, removed>"
+    with pytest.raises(RuntimeError, match="the kernel ten of matmul was removed; register it again"), kernel:
+        pass
     assert "ten" not in considered(dispatch.explain("matmul", x, x))
 
 

@@ -148,6 +148,15 @@ def test_interrupt_is_raised_after_the_change(register: Register, monkeypatch: p
 
 
 @BOTH
+def test_registration_that_has_ended_cannot_be_entered(register: Register) -> None:
+    registration = register(print)
+    registration.remove()
+    message = "^Registration.__enter__: the function was removed; register it again$"
+    with pytest.raises(RuntimeError, match=message), registration:
+        pass
+
+
+@BOTH
 def test_argument_must_be_callable(register: Register) -> None:
     module = "backends" if register is backends.on_change else "autograd"
     with pytest.raises(TypeError, match=f"^{module}.on_change: callback must be callable, got int$"):

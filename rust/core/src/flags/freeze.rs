@@ -32,7 +32,15 @@ impl Freeze {
     /// Refuses a write while flags are frozen. The error names the location that froze them.
     pub(super) fn check_writable(&self, name: &str) -> Result<()> {
         match self.frozen_at() {
-            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
+            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone(), is_function: false }),
+            None => Ok(()),
+        }
+    }
+
+    /// Like [`check_writable`](Freeze::check_writable), for a function that sets several values. `name` is qualified.
+    pub(super) fn check_function(&self, name: &str) -> Result<()> {
+        match self.frozen_at() {
+            Some(by) => Err(Error::FlagsFrozen { name: name.to_owned(), by: by.clone(), is_function: true }),
             None => Ok(()),
         }
     }
