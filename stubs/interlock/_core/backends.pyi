@@ -229,6 +229,9 @@ def disable_global_flags() -> None:
 def flags_frozen() -> bool:
     """Return whether flags are frozen."""
 
+def flags_frozen_at() -> str | None:
+    """Return the line that froze flags, or None."""
+
 def environment_problems() -> list[tuple[str, str]]:
     """Return the environment variables that could not be parsed, each with the reason."""
 
@@ -767,6 +770,7 @@ __all__ = [
     "explain",
     "find_library",
     "flags_frozen",
+    "flags_frozen_at",
     "get_cpu_capability",
     "get_float32_matmul_precision",
     "get_num_threads",

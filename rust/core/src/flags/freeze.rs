@@ -74,6 +74,11 @@ pub fn flags_frozen() -> bool {
     ACTIVE.get() != 0
 }
 
+/// Returns the source location of the call that froze flags, while they are frozen.
+pub fn flags_frozen_at() -> Option<SourceLocation> {
+    STORE.lock().freeze.frozen_at().cloned()
+}
+
 /// Freezes flags for all threads while it is open. It may be entered several times and exited by any thread. As other
 /// scopes it stays open if it is dropped; a [`guard`](FreezeScope::guard) ends with its block, also after an error.
 ///

@@ -18,7 +18,7 @@ mod flag;
 mod flag_spec;
 mod flag_type;
 mod float;
-mod freeze;
+pub(crate) mod freeze;
 mod handle;
 mod interned;
 pub(crate) mod kind;
