@@ -157,7 +157,7 @@ class OwnState:
         return Unassigned(backends.describe(name.removeprefix(_FLAGS)).default)
 
     def writer(self, name: str, value: Any) -> str | None:
-        """Return the line that assigned a flag, which is recorded with `INTERLOCK_DEBUG=1`, or froze flags."""
+        """Return the line that froze flags, or that assigned a flag, if `INTERLOCK_DEBUG=1` records it."""
         if name == _FROZEN:
             line = flags_frozen_at()
             return None if line is None else f"frozen at {line}"

@@ -47,8 +47,9 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// Parse a configuration in PyTorch's text format into fields. Errors name the caller.
 #[pyfunction]
-fn parse_config<'py>(text: &Bound<'py, PyAny>, caller: &str) -> PyResult<Bound<'py, PyDict>> {
+fn parse_config<'py>(text: &Bound<'py, PyAny>, caller: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let py = text.py();
+    let caller = extract_str(caller, "parse_config: caller")?;
     let parsed = extract_str(text, &format!("{caller}: text"))?.parse::<AllocatorConfig>();
     let named = |error: Error| new_exception(py, "ArgumentError", format!("{caller}: {error}"));
     fields(py, &parsed.map_err(named)?)
