@@ -4,7 +4,7 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
     self, AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Value,
 };
-use interlock_core::base::quote::quoted;
+use interlock_core::base::quote::{one_line, quoted};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
@@ -50,6 +50,7 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 fn parse_config<'py>(text: &Bound<'py, PyAny>, caller: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let py = text.py();
     let caller = extract_str(caller, "parse_config: caller")?;
+    let caller = one_line(&caller);
     let parsed = extract_str(text, &format!("{caller}: text"))?.parse::<AllocatorConfig>();
     let named = |error: Error| new_exception(py, "ArgumentError", format!("{caller}: {error}"));
     fields(py, &parsed.map_err(named)?)
