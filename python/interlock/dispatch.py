@@ -53,7 +53,8 @@ if TYPE_CHECKING or HAS_TENSORS:
                 bias, and as keywords stride, padding, dilation and groups.
             dsl: The language, whose flag `backends.python_native.<dsl>.enabled` the kernel requires.
             condition: Receives the properties of a call, and returns True or None if the kernel can run it,
-                else False or the reason. If it raises, the kernel is refused.
+                else False or the reason. If it raises an `Exception`, the kernel is refused; any other
+                exception, such as `KeyboardInterrupt`, propagates.
             replaces: The operation's kernel in whose place flags put this one: ``"flash"`` for an
                 implementation of flash attention.
             requires: Values of flags that the kernel requires, by dotted name.

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any, Literal, assert_type
 
 import interlock
-from interlock import aio, backends, enable_grad, inference_mode, no_grad, set_grad_enabled, settings
+from interlock import (
+    aio,
+    autograd,
+    backends,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    settings,
+)
 from interlock.autograd.graph import Node, allow_mutation_on_saved_tensors, node_creation_hook, queue_callback
 from interlock.backends import Flag, cudnn, mkldnn
 from interlock.utils.checkpoint import checkpoint
@@ -248,6 +257,8 @@ with node_creation_hook(note) as no_hook, allow_mutation_on_saved_tensors() as s
     product.backward()
     assert_type(len(saved.original) + len(saved.cloned), int)
 assert names == []
+assert_type(autograd.grad(leaf * 2, leaf), tuple[interlock.Tensor, ...])
+assert_type(autograd.grad(leaf * 2, leaf, allow_unused=True), tuple[interlock.Tensor | None, ...])
 with no_grad() as nothing, cudnn.flags() as as_little:
     assert nothing is None
     assert as_little is None

@@ -36,7 +36,7 @@ class Command:
     """The command line of `watch`."""
 
     program: str
-    """The file of a script, or the name of a module."""
+    """The file of a script, the directory or zip file of a program, or the name of a module."""
     arguments: tuple[str, ...]
     is_module: bool
     json: str | None
@@ -244,6 +244,14 @@ def _interrupt() -> None:
 
 def _script_code(command: Command, module: types.ModuleType) -> types.CodeType:
     sys.argv[:] = [command.program, *command.arguments]
+    path = os.path.abspath(command.program)
+    spec = importlib.machinery.PathFinder.find_spec("__main__", [path])
+    if spec is not None and spec.loader is not None:
+        # A directory or zip file with __main__.py, which is found before other modules.
+        sys.path[0 : int(not sys.flags.safe_path)] = [path]
+        return _fill_in(module, "__main__", spec)
+    if os.path.isdir(path):
+        raise _NoProgram(f"{sys.executable}: can't find '__main__' module in {path!r}", 1)
     try:
         with io.open_code(os.path.abspath(command.program)) as file:
             source = file.read()
@@ -274,12 +282,21 @@ def _module_code(command: Command, module: types.ModuleType) -> types.CodeType:
         raise _NoProgram(
             f"{sys.executable}: Error while finding module specification for {name!r} ({error})", 1
         ) from None
+    code = _fill_in(module, name, spec)
+    sys.argv[0] = str(module.__file__)
+    return code
+
+
+def _fill_in(
+    module: types.ModuleType, name: str, spec: importlib.machinery.ModuleSpec | None
+) -> types.CodeType:
+    """Return the code of a module that was found, and fill in the attributes of `module`."""
     loader: Any = None if spec is None else spec.loader
     code = loader.get_code(name) if hasattr(loader, "get_code") else None
     if spec is None or code is None:
         raise _NoProgram(f"{sys.executable}: No module named {name}", 1)
     module.__spec__, module.__loader__, module.__package__ = spec, loader, spec.parent
-    module.__file__ = sys.argv[0] = spec.origin or name
+    module.__file__ = spec.origin or name
     assert isinstance(code, types.CodeType)
     return code
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import interlock
 from interlock import backends
+from interlock._core.backends import flags_frozen_at
 from interlock._core.state import TRACED, begin_defaults, end_defaults
 from interlock._features import HAS_TENSORS
 from interlock._pytest.source import Parts, equal
@@ -156,8 +157,11 @@ class OwnState:
         return Unassigned(backends.describe(name.removeprefix(_FLAGS)).default)
 
     def writer(self, name: str, value: Any) -> str | None:
-        """Return the line that assigned a flag, which is recorded with `INTERLOCK_DEBUG=1`."""
-        if not name.startswith(_FLAGS) or name == _FROZEN or value is None or isinstance(value, Unassigned):
+        """Return the line that froze flags, or that assigned a flag, if `INTERLOCK_DEBUG=1` records it."""
+        if name == _FROZEN:
+            line = flags_frozen_at()
+            return None if line is None else f"frozen at {line}"
+        if not name.startswith(_FLAGS) or value is None or isinstance(value, Unassigned):
             return None
         if not TRACED:
             return "by a line that is recorded with INTERLOCK_DEBUG=1"

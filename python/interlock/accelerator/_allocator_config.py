@@ -90,7 +90,7 @@ class AllocatorConfig:
             TypeError: `text` is not a str.
 
         """
-        return cls(**_native.parse_config(text))
+        return cls(**_native.parse_config(text, "AllocatorConfig.parse"))
 
     def __str__(self) -> str:
         """Return the non-default fields in PyTorch's text format, which has no key for `caching`."""
@@ -174,7 +174,7 @@ def set_config(config: AllocatorConfig | str) -> None:
         kind = type(value).__name__
         raise TypeError(f"set_config: config must be an AllocatorConfig or a str, got {kind}")
     if isinstance(value, str):
-        value = AllocatorConfig.parse(value)
+        value = AllocatorConfig(**_native.parse_config(value, "memory.set_config"))
     _native.set_config(_fields_of(value))
 
 

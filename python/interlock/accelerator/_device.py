@@ -14,7 +14,7 @@ from interlock._features import HAS_TENSORS
 from interlock.accelerator._declared_uses import declare_uses
 
 if TYPE_CHECKING or HAS_TENSORS:
-    from interlock._core.tensor import bool as _bool, float32, float64, int64
+    from interlock._core import tensor as _tensor
 
 if TYPE_CHECKING:
     from interlock._core.accelerator import _CudaStream
@@ -23,8 +23,6 @@ else:
 
 _Failure: TypeAlias = tuple[str | None, BaseException | None]
 """Why a call failed, if it did, and the exception that it raised."""
-
-_DTYPES = frozenset({_bool, float32, float64, int64} if HAS_TENSORS else ())
 
 
 def get_device_capability(device: _device | str | int | None = None, /) -> dict[str, Any]:
@@ -41,7 +39,12 @@ def get_device_capability(device: _device | str | int | None = None, /) -> dict[
 
     """
     _native.check_device_of_capability(device)
-    return {"supported_dtypes": set(_DTYPES)}
+    if not HAS_TENSORS:
+        return {"supported_dtypes": set()}
+    # The loops of the tensor runtime compute with each dtype on each device.
+    return {
+        "supported_dtypes": {dtype for dtype in vars(_tensor).values() if isinstance(dtype, _tensor.dtype)}
+    }
 
 
 # The name that is proposed for PyTorch.

@@ -455,7 +455,7 @@ def register(
             scope that sets it, until the flag is unregistered. It is called as the function of
             `backends.on_change` is: on the thread that made the change, outside of all locks. It may read and
             write flags, and its own writes of the flag call it again. Its exceptions are reported through
-            `sys.unraisablehook`.
+            `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the change.
 
     Returns:
         The flag, typed by its values.

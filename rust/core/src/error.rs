@@ -43,10 +43,12 @@ pub enum Error {
     },
     /// A flag was written while flags are frozen.
     FlagsFrozen {
-        /// The flag or the operation, as a program names it.
+        /// The flag or the function, as a program names it.
         name: String,
         /// The source location of the call that froze the flags.
         by: SourceLocation,
+        /// Whether the name is that of a function, which changes several flags or modes.
+        is_function: bool,
     },
     /// A namespace of flags is named where a flag is required.
     FlagNamespace {
@@ -239,7 +241,8 @@ pub enum Error {
 crate::messages! { Error {
     Error::FlagType { name, given, allowed } => "{name} must be {allowed}, got {given}";
     Error::FlagValue { name, given, allowed } => "{name} must be {allowed}, got {given}";
-    Error::FlagsFrozen { name, by } => "{name} cannot be set: flags were frozen at {by}";
+    Error::FlagsFrozen { name, by, is_function: false } => "{name} cannot be set: flags were frozen at {by}";
+    Error::FlagsFrozen { name, by, is_function: true } => "{name} cannot change flags: they were frozen at {by}";
     Error::FlagNamespace { name, flags } => "{name} is a namespace, not a flag; its flags: {}", flags.join(", ");
     Error::UnknownFlag { name, suggestion: Some(suggestion) } => "there is no flag {name}; did you mean {suggestion}?";
     Error::UnknownFlag { name, suggestion: None } => "there is no flag {name}";

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::device::{Device, DeviceIndex};
-use crate::flags::write_unless_frozen;
+use crate::flags::call_unless_frozen;
 use crate::modes::{Mode, inference_bits};
 use crate::thread::{Masked, ProcessValues, sync};
 
@@ -38,7 +38,7 @@ impl ProcessDefaults {
         let mut after = before;
         // Without the lock, which the function may need.
         change(&mut after);
-        write_unless_frozen("set_process_defaults", || {
+        call_unless_frozen("state.set_process_defaults", || {
             ProcessValues::current().with_changes(&before.0, &after.0).store();
         })?;
         sync();

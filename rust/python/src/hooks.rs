@@ -5,6 +5,7 @@ use std::sync::Arc;
 use interlock::autograd::{self, Mode, ModeChange as CoreModeChange};
 use interlock::state::{self, Carried, CarriedValue};
 use interlock_core::binding::modes::{self as binding, ModeSetter};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -13,6 +14,7 @@ use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, attach_unsynced, call_with};
 use crate::errors::IntoPyResult;
 use crate::qualified_name::qualified_name;
+use crate::raise_later::raise_later;
 use crate::registration_observer::{self, observed};
 use crate::registrations::{Registration, keep};
 
@@ -29,7 +31,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Calls a function of the program, on a thread that may not be attached. An exception is reported as that of a
-/// destructor is, because the code that has changed something cannot raise it.
+/// destructor is, because the code that has changed something cannot raise it. A `KeyboardInterrupt` is raised later.
 pub(crate) fn call_function<'py>(
     py: Python<'py>,
     function: &DeferredDrop,
@@ -39,7 +41,11 @@ pub(crate) fn call_function<'py>(
     let pending = PyErr::take(py);
     let function = function.bind(py);
     let result = arguments.and_then(|arguments| call_with(function, &arguments));
-    let result = result.map_err(|error| error.write_unraisable(py, Some(function))).ok();
+    let report = |error: PyErr| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        true => raise_later(py, error),
+        false => error.write_unraisable(py, Some(function)),
+    };
+    let result = result.map_err(report).ok();
     if let Some(pending) = pending {
         pending.restore(py);
     }
@@ -89,7 +95,7 @@ impl ModeChange {
 /// reported in such a task, and where `interlock.Executor` or `apply` has brought values of other libraries.
 /// After a registration each thread reports the modes that are set on it, as if none had been set before.
 /// While a function is registered, scopes and reads of modes cost more. Its exceptions are reported through
-/// `sys.unraisablehook`.
+/// `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the change.
 ///
 /// Args:
 ///     callback: Called with a `ModeChange`.
@@ -187,7 +193,7 @@ impl Carried for Functions {
 /// `interlock.capture` saves it, and where the state is applied, also on other threads, it is the value of the thread until
 /// the end. Under `interlock.aio`, and from Python 3.14 under plain asyncio, each task has a value of its own, which starts
 /// as that of its creator. Values are saved and restored in the order of registrations. Exceptions of the functions are
-/// reported through `sys.unraisablehook`.
+/// reported through `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the call into interlock.
 ///
 /// A registration whose functions have the modules and names of those of an earlier one replaces it, as after
 /// `importlib.reload`: the earlier one has no effect any more.

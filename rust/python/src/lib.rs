@@ -39,6 +39,7 @@ mod py_int;
 mod py_stack;
 mod python_cause;
 mod qualified_name;
+mod raise_later;
 mod raw_types;
 mod registration_observer;
 mod registrations;

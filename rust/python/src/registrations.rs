@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use interlock_core::base::mutex::Mutex;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -30,6 +31,14 @@ pub(crate) fn forget() {
     drop(all);
 }
 
+/// Refuses the enter of a registration that has ended, whose block would have no effect.
+pub(crate) fn err_if_removed(is_registered: bool, class: &str, what: &str) -> PyResult<()> {
+    if is_registered {
+        return Ok(());
+    }
+    Err(PyRuntimeError::new_err(format!("{class}.__enter__: {what} was removed; register it again")))
+}
+
 /// A function that interlock calls. `with registration:` removes it at the end of the block.
 #[pyclass(frozen, module = "interlock.state")]
 pub(crate) struct Registration(u64);
@@ -52,8 +61,9 @@ impl Registration {
         drop(removed);
     }
 
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        err_if_removed(slf.get().is_registered(), "Registration", "the function")?;
+        Ok(slf)
     }
 
     #[pyo3(signature = (*_error))]

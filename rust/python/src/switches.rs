@@ -82,7 +82,7 @@ switches! {
     current_accelerator "accelerator.current_accelerator": check_available;
     flag_scope "FlagScope": copied;
     event "Event": enable_timing blocking interprocess;
-    grad: retain_graph create_graph allow_unused materialize_grads;
+    grad: retain_graph create_graph allow_unused materialize_grads is_grads_batched;
     graph "Graph": keep_graph;
     mem_pool "MemPool": use_on_oom no_split;
     mem_pool_snapshot "MemPool.snapshot": include_traces;

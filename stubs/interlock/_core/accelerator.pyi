@@ -1342,8 +1342,8 @@ def fill_(buffer: Buffer, value: int, *, stream: _CudaStream | None = None) -> N
 def allocator_keys() -> list[AllocatorKey]:
     """Return a dict for each key, with its default, accepted values, effect and documentation."""
 
-def parse_config(text: str) -> dict[str, Any]:
-    """Parse a configuration in PyTorch's text format into fields."""
+def parse_config(text: str, caller: str) -> dict[str, Any]:
+    """Parse a configuration in PyTorch's text format into fields. Errors name the caller."""
 
 def checked_config(given: dict[str, Any]) -> dict[str, Any]:
     """Validate fields and return them with converted values."""

@@ -46,7 +46,7 @@ def on_change(callback: Callable[[ModeChange], object], /) -> Registration:
     reported in such a task, and where `interlock.Executor` or `apply` has brought values of other libraries.
     After a registration each thread reports the modes that are set on it, as if none had been set before.
     While a function is registered, scopes and reads of modes cost more. Its exceptions are reported through
-    `sys.unraisablehook`.
+    `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the change.
 
     Args:
         callback: Called with a `ModeChange`.

@@ -202,7 +202,7 @@ def on_change(callback: Callable[[FlagChange], object], /) -> Registration:
 
     It is called on the thread that made the change, outside of all locks, so changes of several threads may be reported in
     another order than they were made. Scopes that are open already are not reported. Its exceptions are reported through
-    `sys.unraisablehook`.
+    `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the change.
 
     Args:
         callback: Called with a `FlagChange`.
@@ -228,6 +228,9 @@ def disable_global_flags() -> None:
 
 def flags_frozen() -> bool:
     """Return whether flags are frozen."""
+
+def flags_frozen_at() -> str | None:
+    """Return the line that froze flags, or None."""
 
 def environment_problems() -> list[tuple[str, str]]:
     """Return the environment variables that could not be parsed, each with the reason."""
@@ -767,6 +770,7 @@ __all__ = [
     "explain",
     "find_library",
     "flags_frozen",
+    "flags_frozen_at",
     "get_cpu_capability",
     "get_float32_matmul_precision",
     "get_num_threads",

@@ -119,7 +119,7 @@ def register_carried(
     `interlock.capture` saves it, and where the state is applied, also on other threads, it is the value of the thread until
     the end. Under `interlock.aio`, and from Python 3.14 under plain asyncio, each task has a value of its own, which starts
     as that of its creator. Values are saved and restored in the order of registrations. Exceptions of the functions are
-    reported through `sys.unraisablehook`.
+    reported through `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the call into interlock.
 
     A registration whose functions have the modules and names of those of an earlier one replaces it, as after
     `importlib.reload`: the earlier one has no effect any more.

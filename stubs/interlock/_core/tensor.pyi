@@ -5862,15 +5862,18 @@ def backward(
         tensor([2., 2.])
     """
 
+@overload
 def grad(
     outputs: _Tensors,
     inputs: _Tensors,
     grad_outputs: _Gradients | None = None,
     retain_graph: builtins.bool | None = None,
     create_graph: builtins.bool = False,
-    allow_unused: builtins.bool | None = None,
-    materialize_grads: builtins.bool = False,
-) -> tuple[Tensor, ...]:
+    *,
+    allow_unused: Literal[True],
+    materialize_grads: Literal[False] = False,
+    is_grads_batched: Literal[False] = False,
+) -> tuple[Tensor | None, ...]:
     """Return the gradients of `outputs` with respect to `inputs`, without accumulating in any `grad`.
 
     Args:
@@ -5881,6 +5884,7 @@ def grad(
         create_graph: Whether the backward pass is recorded.
         allow_unused: Whether None is returned for an unused input. None means the value of `materialize_grads`.
         materialize_grads: Whether zeros are returned for an unused input.
+        is_grads_batched: Must be False.
 
     Returns:
         A tuple with the gradient of each input.
@@ -5890,7 +5894,7 @@ def grad(
         RuntimeError: The outputs do not depend on an edge in `inputs`, and `materialize_grads` is True.
         RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
         RuntimeError: A saved tensor was changed in place.
-        ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
+        ArgumentError: `inputs` is empty, there are not as many gradients as outputs, or `is_grads_batched` is True.
         GraphFreedError: An earlier backward pass has freed the saved tensors.
         RecursionError: 2,000 backward passes run inside of each other.
         ShapeError: A gradient does not have the shape of its tensor.
@@ -5903,6 +5907,30 @@ def grad(
         (tensor([2., 4.]),)
     """
 
+@overload
+def grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: _Gradients | None = None,
+    retain_graph: builtins.bool | None = None,
+    create_graph: builtins.bool = False,
+    allow_unused: Literal[False] | None = None,
+    materialize_grads: builtins.bool = False,
+    *,
+    is_grads_batched: Literal[False] = False,
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: _Gradients | None = None,
+    retain_graph: builtins.bool | None = None,
+    create_graph: builtins.bool = False,
+    allow_unused: builtins.bool | None = None,
+    materialize_grads: builtins.bool = False,
+    *,
+    is_grads_batched: Literal[False] = False,
+) -> tuple[Any, ...]: ...
 def _rebuild(
     bytes: builtins.bytes,
     dtype: _DType,

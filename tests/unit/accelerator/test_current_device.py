@@ -256,7 +256,15 @@ def test_device_properties_describe_the_device(devices: tuple[str, ...]) -> None
     free, total = accelerator.get_memory_info(devices[-1])
     assert properties.total_memory == total >= free > 0
     assert properties.multi_processor_count >= 1
-    assert interlock.float32 in accelerator.get_device_capability(devices[-1])["supported_dtypes"]
+
+
+def test_each_supported_dtype_computes_on_the_device(devices: tuple[str, ...]) -> None:
+    supported = accelerator.get_device_capability(devices[-1])["supported_dtypes"]
+    known = {value for value in vars(interlock).values() if isinstance(value, interlock.dtype)}
+    assert supported == known
+    for dtype in supported:
+        x = interlock.ones(2, dtype=dtype, device=devices[-1])
+        assert (x * x).tolist() == [1, 1]
 
 
 def test_deprecated_names_warn_at_the_calling_line() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from interlock import backends, errors
+from interlock import backends, errors, state
 
 pytestmark = pytest.mark.usefixtures("restored")
 
@@ -104,6 +105,15 @@ def test_read_only_flag_is_reported_for_any_value() -> None:
             backends.cuda.matmul.allow_fp16_reduced_precision_reduction_split_k = value  # type: ignore[misc]
 
 
-def test_refused_reset_names_itself() -> None:
-    with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=r"backends\.reset .*test_hostile"):
-        backends.reset()
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("backends.reset", backends.reset),
+        ("backends.restore", lambda: backends.restore(backends.snapshot())),
+        ("state.set_process_defaults", lambda: state.set_process_defaults(grad_enabled=True)),
+    ],
+)
+def test_function_that_a_freeze_refuses_is_named(name: str, call: Callable[[], object]) -> None:
+    message = f"^{name} cannot change flags: they were frozen at .*test_hostile"
+    with backends.frozen(), pytest.raises(errors.FlagsFrozenError, match=message):
+        call()

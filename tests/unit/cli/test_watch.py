@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,22 @@ def test_script_that_cannot_run_is_reported_as_by_python(tmp_path: Path, name: s
     watched = watch(tmp_path, str(tmp_path / name))
     assert (plain.code, watched.code) == (code, code)
     # Python's text for a file that is missing begins with the path of the interpreter, too.
+    assert watched.stderr.partition("\ninterlock watch\n")[0] == plain.stderr
+
+
+@pytest.mark.parametrize("name", ["program", "program.zip", "empty"])
+def test_directory_or_zip_file_runs_as_by_python(tmp_path: Path, name: str) -> None:
+    source = "import sys, beside\nprint(sys.argv, sys.path[0], __file__, __package__, __spec__.name)\n"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "program").mkdir()
+    with zipfile.ZipFile(tmp_path / "program.zip", "w") as archive:
+        for file, text in (("__main__.py", source), ("beside.py", "")):
+            (tmp_path / "program" / file).write_text(text)
+            archive.writestr(file, text)
+    plain = run_with_torch(tmp_path, str(tmp_path / name), "a")
+    watched = watch(tmp_path, str(tmp_path / name), "a")
+    assert (watched.code, watched.stdout) == (plain.code, plain.stdout)
+    assert watched.code == int(name == "empty")
     assert watched.stderr.partition("\ninterlock watch\n")[0] == plain.stderr
 
 

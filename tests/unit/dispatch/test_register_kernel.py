@@ -56,6 +56,8 @@ def test_registered_kernel_runs_calls_until_it_is_removed() -> None:
     kernel.remove()
     assert (x @ x).tolist() == [[2.0] * 2] * 2
     assert repr(kernel) == "<interlock.dispatch.RegisteredKernel: ten of matmul, python, removed>"
+    with pytest.raises(RuntimeError, match="the kernel ten of matmul was removed; register it again"), kernel:
+        pass
     assert "ten" not in considered(dispatch.explain("matmul", x, x))
 
 
@@ -131,6 +133,41 @@ def test_condition_that_fails_refuses_the_kernel(condition: Callable[..., Any], 
     with register_kernel("matmul", "ten", times_ten, condition=condition):
         assert considered(dispatch.explain("matmul", x, x))["ten"].startswith(reason)
         assert (x @ x).item() == 1.0
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("mine"), SystemExit(3)])
+def test_condition_that_is_interrupted_ends_the_call(error: BaseException) -> None:
+    x = interlock.ones(1, 1)
+
+    def interrupted(call: KernelCall) -> bool:
+        raise error
+
+    with register_kernel("matmul", "ten", times_ten, condition=interrupted):
+        for call in (lambda: x @ x, lambda: dispatch.explain("matmul", x, x)):
+            with pytest.raises(type(error)) as caught:
+                call()
+            assert caught.value is error
+            assert caught.traceback[-1].name == "interrupted"
+    assert (x @ x).item() == 1.0
+
+
+def test_interrupt_of_a_condition_behind_the_chosen_kernel_is_raised() -> None:
+    x, interrupts = interlock.ones(1, 1), [KeyboardInterrupt]
+
+    def interrupted(call: KernelCall) -> bool:
+        if interrupts:
+            raise interrupts.pop()
+        return True
+
+    with (
+        register_kernel("matmul", "first", times_ten),
+        register_kernel("matmul", "second", times_ten, condition=interrupted),
+    ):
+        with pytest.raises(KeyboardInterrupt), dispatch.record():
+            interlock.matmul(x, x)
+        assert not interrupts
+        # Without the interrupt of the earlier call.
+        assert interlock.matmul(x, x).item() == 100.0
 
 
 def test_kernel_that_returns_not_implemented_is_refused() -> None:

@@ -156,6 +156,25 @@ def test_exceptions_of_the_functions_are_reported(monkeypatch: pytest.MonkeyPatc
     assert len(reported) == 2 + 2
 
 
+def test_interrupts_of_the_functions_are_raised_after_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupts: list[type[BaseException]] = []
+
+    def interrupt(*level: object) -> object:
+        if interrupts:
+            raise interrupts.pop()
+        return object()
+
+    reported: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    for functions in ((interrupt, restore), (object, interrupt)):
+        with register_carried("interrupted", *functions):
+            state = interlock.capture()
+            interrupts.append(KeyboardInterrupt)
+            with pytest.raises(KeyboardInterrupt):
+                state.run(int)
+            assert (interrupts, reported) == ([], [])
+
+
 def test_value_that_the_thread_has_is_not_restored() -> None:
     values = [["first"], ["second"]]
     present, restored = values[0], []

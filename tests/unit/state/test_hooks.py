@@ -128,6 +128,35 @@ def test_exception_does_not_reach_the_code_that_changed_something(
 
 
 @BOTH
+def test_interrupt_is_raised_after_the_change(register: Register, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    interrupts = [KeyboardInterrupt]
+
+    def interrupt(change: object) -> None:
+        if interrupts:
+            raise interrupts.pop()
+
+    is_of_flags = register is backends.on_change
+    changed: Any = backends.override({"cudnn.benchmark": True}) if is_of_flags else interlock.no_grad()
+    with register(interrupt):
+        with pytest.raises(KeyboardInterrupt):
+            changed.__enter__()
+        assert (interrupts, reported) == ([], [])
+        assert cudnn.benchmark if is_of_flags else not interlock.is_grad_enabled()
+        changed.__exit__(None, None, None)
+
+
+@BOTH
+def test_registration_that_has_ended_cannot_be_entered(register: Register) -> None:
+    registration = register(print)
+    registration.remove()
+    message = "^Registration.__enter__: the function was removed; register it again$"
+    with pytest.raises(RuntimeError, match=message), registration:
+        pass
+
+
+@BOTH
 def test_argument_must_be_callable(register: Register) -> None:
     module = "backends" if register is backends.on_change else "autograd"
     with pytest.raises(TypeError, match=f"^{module}.on_change: callback must be callable, got int$"):

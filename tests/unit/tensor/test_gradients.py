@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import interlock
 import pytest
 from interlock import Tensor
-from interlock.errors import GraphFreedError, ShapeError
+from interlock.errors import ArgumentError, GraphFreedError, ShapeError
 
 pytestmark = pytest.mark.usefixtures("everywhere")
 
@@ -351,3 +351,12 @@ def test_small_network_learns() -> None:
     with interlock.no_grad():
         found = (interlock.relu(inputs @ weights[0]) @ weights[1]).argmax(1)
     assert (found == classes).float().mean().item() > 0.95
+
+
+def test_batches_of_gradients_are_refused() -> None:
+    x = interlock.ones(1, requires_grad=True)
+    (gradient,) = interlock.autograd.grad(x * 2, x, is_grads_batched=False)
+    assert gradient.item() == 2.0
+    message = "^grad: is_grads_batched must be False, because True is not supported, got True$"
+    with pytest.raises(ArgumentError, match=message):
+        interlock.autograd.grad(x * 2, x, is_grads_batched=True)  # type: ignore[call-overload]

@@ -32,7 +32,15 @@ impl Freeze {
     /// Refuses a write while flags are frozen. The error names the location that froze them.
     pub(super) fn check_writable(&self, name: &str) -> Result<()> {
         match self.frozen_at() {
-            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone() }),
+            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone(), is_function: false }),
+            None => Ok(()),
+        }
+    }
+
+    /// Like [`check_writable`](Freeze::check_writable), for a function that sets several values. `name` is qualified.
+    pub(super) fn check_function(&self, name: &str) -> Result<()> {
+        match self.frozen_at() {
+            Some(by) => Err(Error::FlagsFrozen { name: name.to_owned(), by: by.clone(), is_function: true }),
             None => Ok(()),
         }
     }
@@ -64,6 +72,11 @@ pub fn disable_global_flags(site: SourceLocation) {
 /// Returns whether flags are frozen.
 pub fn flags_frozen() -> bool {
     ACTIVE.get() != 0
+}
+
+/// Returns the source location of the call that froze flags, while they are frozen.
+pub fn flags_frozen_at() -> Option<SourceLocation> {
+    STORE.lock().freeze.frozen_at().cloned()
 }
 
 /// Freezes flags for all threads while it is open. It may be entered several times and exited by any thread. As other

@@ -18,7 +18,7 @@ mod flag;
 mod flag_spec;
 mod flag_type;
 mod float;
-mod freeze;
+pub(crate) mod freeze;
 mod handle;
 mod interned;
 pub(crate) mod kind;
@@ -72,7 +72,7 @@ pub use table::{MODULES, find, flag_specs, own_flag_specs};
 pub use validator::Validator;
 pub use value::{Float, InputValue, Value};
 pub use write::assign;
-pub(crate) use write::write_unless_frozen;
+pub(crate) use write::call_unless_frozen;
 pub use write_log::{LoggedWrite, recent_writes};
 
 /// Returns whether writes record their source location (`INTERLOCK_DEBUG=1`).

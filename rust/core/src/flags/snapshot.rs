@@ -82,7 +82,7 @@ impl ThreadState {
 ///
 /// A flag of another library that is not registered yet is assigned when it is registered.
 pub fn restore(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<SourceLocation>) -> Result<()> {
-    commit_to_process(Restored::new(assigned)?, "restore", site)
+    commit_to_process(Restored::new(assigned)?, "backends.restore", site)
 }
 
 /// Like [`restore`], but succeeds without a write, even while flags are frozen, if exactly these flags are assigned
@@ -92,7 +92,7 @@ pub fn install(assigned: &[(impl AsRef<str>, InputValue<'_>)], site: Option<Sour
     if restored.deferred.is_empty() && restored.is_done() {
         return Ok(());
     }
-    commit_to_process(restored, "restore", site)
+    commit_to_process(restored, "backends.restore", site)
 }
 
 /// Checked values of all flags, modes and devices of the process.
@@ -137,7 +137,7 @@ impl Restored {
 /// Unsets every flag, mode and device of the process.
 pub fn reset(site: Option<SourceLocation>) -> Result<()> {
     let nothing: [(&str, InputValue); 0] = [];
-    commit_to_process(Restored::new(&nothing)?, "reset", site)
+    commit_to_process(Restored::new(&nothing)?, "backends.reset", site)
 }
 
 fn unset_all() -> Result<Batch> {
@@ -156,7 +156,7 @@ fn commit_to_process(
 ) -> Result<()> {
     let site = site.filter(|_| env::debug());
     let mut store = STORE.lock();
-    store.freeze.check_writable(operation)?;
+    store.freeze.check_function(operation)?;
     store.sites.clear();
     store.deferred_restores = restored.deferred;
     restored.state.store();

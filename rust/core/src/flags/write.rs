@@ -171,6 +171,14 @@ pub fn write_unless_frozen(name: &str, write: impl FnOnce()) -> Result<()> {
     Ok(())
 }
 
+/// Runs `write` under the lock of the process, unless flags are frozen: for a function that sets several values.
+pub(crate) fn call_unless_frozen(function: &str, write: impl FnOnce()) -> Result<()> {
+    let store = STORE.lock();
+    store.freeze.check_function(function)?;
+    write();
+    Ok(())
+}
+
 /// Checks a count as a flag does: an integer from 0 to `max`. `name` is the name of the setting below `backends`.
 pub fn parse_count(name: &str, given: &InputValue, max: u64) -> Result<u64> {
     let kind = Kind::Count { default: 0, max };

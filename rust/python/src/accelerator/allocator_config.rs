@@ -4,13 +4,13 @@ use interlock::accelerator::Error;
 use interlock::accelerator::memory::config::{
     self, AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Value,
 };
-use interlock_core::base::quote::quoted;
+use interlock_core::base::quote::{one_line, quoted};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString, PyTuple};
 
 use crate::args::{extract_dict, extract_int, extract_str};
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, exception, new_type_error};
+use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::py_int;
 use crate::switches::try_bool;
 
@@ -45,13 +45,15 @@ fn allocator_keys(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     KEYS.iter().map(describe).collect()
 }
 
-/// Parse a configuration in PyTorch's text format into fields.
+/// Parse a configuration in PyTorch's text format into fields. Errors name the caller.
 #[pyfunction]
-fn parse_config<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+fn parse_config<'py>(text: &Bound<'py, PyAny>, caller: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let py = text.py();
-    let config: AllocatorConfig =
-        extract_str(text, "AllocatorConfig.parse: text")?.parse().into_py_result(py)?;
-    fields(py, &config)
+    let caller = extract_str(caller, "parse_config: caller")?;
+    let caller = one_line(&caller);
+    let parsed = extract_str(text, &format!("{caller}: text"))?.parse::<AllocatorConfig>();
+    let named = |error: Error| new_exception(py, "ArgumentError", format!("{caller}: {error}"));
+    fields(py, &parsed.map_err(named)?)
 }
 
 /// Validate fields and return them with converted values.

@@ -41,6 +41,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
     module.add_function(wrap_pyfunction!(disable_global_flags, module)?)?;
     module.add_function(wrap_pyfunction!(flags_frozen, module)?)?;
+    module.add_function(wrap_pyfunction!(flags_frozen_at, module)?)?;
     module.add_function(wrap_pyfunction!(environment_problems, module)?)?;
     module.add_function(wrap_pyfunction!(environment_variables, module)?)?;
     module.add_function(wrap_pyfunction!(get_float32_matmul_precision, module)?)?;
@@ -453,6 +454,12 @@ fn disable_global_flags(py: Python<'_>) {
 #[pyfunction]
 fn flags_frozen() -> bool {
     backends::flags_frozen()
+}
+
+/// Return the line that froze flags, or None.
+#[pyfunction]
+fn flags_frozen_at() -> Option<String> {
+    interlock_core::binding::flags::flags_frozen_at().map(|site| site.to_string())
 }
 
 /// Return the environment variables that could not be parsed, each with the reason.

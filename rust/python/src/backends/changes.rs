@@ -102,7 +102,7 @@ impl FlagChange {
 ///
 /// It is called on the thread that made the change, outside of all locks, so changes of several threads may be reported in
 /// another order than they were made. Scopes that are open already are not reported. Its exceptions are reported through
-/// `sys.unraisablehook`.
+/// `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the change.
 ///
 /// Args:
 ///     callback: Called with a `FlagChange`.

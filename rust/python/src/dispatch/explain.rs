@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::Call;
 use crate::backends::update_python_paths;
 use crate::errors::{IntoPyResult, ToPyErr, new_exception, new_type_error};
+use crate::raise_later;
 
 /// An operation that `explain` accepts, because its kernels are chosen.
 pub(crate) struct Explained {
@@ -79,7 +80,9 @@ pub(super) fn explain<'py>(
     if let Some(found) = operations().find(|found| found.name == operation) {
         // A kernel may need a library that a package of Python has installed.
         update_python_paths(tensors.py());
-        return (found.function)(tensors, options);
+        raise_later::forget();
+        let explained = (found.function)(tensors, options);
+        return raise_later::take(tensors.py()).map_or(explained, Err);
     }
     let mut names: Vec<_> = operations().map(|operation| operation.name).collect();
     names.sort_unstable();

@@ -16,8 +16,7 @@ use interlock_tensor::{
     ConvPass, DType as CoreDType, Error, MATMUL, Matmul, MatmulArgs, MatmulCall, Result,
     Tensor as CoreTensor, contiguous_strides,
 };
-use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::ffi;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -27,6 +26,7 @@ use crate::accelerator::Device;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call_with, call_with_keywords};
 use crate::errors::new_type_error;
+use crate::raise_later;
 use crate::switches::try_bool;
 
 /// An option of a call.
@@ -374,10 +374,10 @@ impl PythonKernel {
             call_with(condition.bind(py), (call,)).and_then(|given| verdict(&given))
         };
         let refused = |py: Python<'_>, error: PyErr| {
-            if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                // Raised again when the operation returns.
-                // SAFETY: this thread is attached.
-                unsafe { ffi::PyErr_SetInterrupt() };
+            if !error.is_instance_of::<PyException>(py) {
+                // `run` returns it, if the call reaches the kernel.
+                raise_later::raise_later(py, error);
+                return Ok(());
             }
             let text = format!("its condition raised {error}");
             Err(Reason::from(one_line(&text).into_owned()))
@@ -435,6 +435,7 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         if self.is_running() {
             return Err(Reason::from("runs already on this thread"));
         }
+        raise_later::forget();
         let functions = self.functions()?;
         let condition = functions.condition.as_ref();
         condition.map_or(Ok(()), |condition| self.check_condition(O::NAME, &facts, condition))
@@ -451,6 +452,10 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         let facts = O::facts(call).map_err(KernelError::Declined)?;
         let operands = O::operands(args);
         let returned = call_program(|py| {
+            // The condition has raised it.
+            if let Some(exception) = raise_later::take(py) {
+                return Err(exception);
+            }
             let object = |tensor: &CoreTensor| Bound::new(py, Tensor::from(tensor.detach()));
             let optional = |tensor: Option<&CoreTensor>| match tensor {
                 Some(tensor) => Ok(object(tensor)?.into_any()),

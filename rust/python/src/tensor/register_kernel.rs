@@ -22,7 +22,7 @@ use crate::args::{extract_callable, extract_dict, extract_str};
 use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::qualified_name::qualified_name;
 use crate::registration_observer::observed;
-use crate::registrations::at_end;
+use crate::registrations::{at_end, err_if_removed};
 use crate::switches::try_bool;
 
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -99,8 +99,11 @@ impl RegisteredKernel {
         self.kernel.remove(&self.registration);
     }
 
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let kernel = slf.get();
+        let what = format!("the kernel {} of {}", kernel.name, kernel.operation);
+        err_if_removed(kernel.is_registered(), "RegisteredKernel", &what)?;
+        Ok(slf)
     }
 
     #[pyo3(signature = (*_error))]

@@ -11,7 +11,7 @@ use crate::detach::{attach, detach};
 use pyo3::types::PyTuple;
 
 use super::node::try_extract_edge;
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 use crate::tensor::args::{OptionalArg, extract_items, extract_tensors};
 use crate::tensor::{ReadTensor, Tensor, fallible_alloc, op_warnings};
 use crate::{shutdown, switches};
@@ -219,6 +219,7 @@ fn run_backward(
 ///     create_graph: Whether the backward pass is recorded.
 ///     allow_unused: Whether None is returned for an unused input. None means the value of `materialize_grads`.
 ///     materialize_grads: Whether zeros are returned for an unused input.
+///     is_grads_batched: Must be False.
 ///
 /// Returns:
 ///     A tuple with the gradient of each input.
@@ -228,7 +229,7 @@ fn run_backward(
 ///     RuntimeError: The outputs do not depend on an edge in `inputs`, and `materialize_grads` is True.
 ///     RuntimeError: A tensor does not require grad, or has several elements and no gradient is passed.
 ///     RuntimeError: A saved tensor was changed in place.
-///     ArgumentError: `inputs` is empty, or there are not as many gradients as outputs.
+///     ArgumentError: `inputs` is empty, there are not as many gradients as outputs, or `is_grads_batched` is True.
 ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
 ///     RecursionError: 2,000 backward passes run inside of each other.
 ///     ShapeError: A gradient does not have the shape of its tensor.
@@ -242,7 +243,7 @@ fn run_backward(
 #[pyfunction]
 #[pyo3(signature = (
     outputs, inputs, grad_outputs = None, retain_graph = None, create_graph = false, allow_unused = None,
-    materialize_grads = false
+    materialize_grads = false, *, is_grads_batched = false
 ))]
 #[allow(clippy::too_many_arguments)] // PyTorch's signature
 fn grad<'py>(
@@ -254,7 +255,12 @@ fn grad<'py>(
     #[pyo3(from_py_with = switches::grad::create_graph)] create_graph: bool,
     #[pyo3(from_py_with = switches::grad::allow_unused)] allow_unused: Option<bool>,
     #[pyo3(from_py_with = switches::grad::materialize_grads)] materialize_grads: bool,
+    #[pyo3(from_py_with = switches::grad::is_grads_batched)] is_grads_batched: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    if is_grads_batched {
+        let message = "grad: is_grads_batched must be False, because True is not supported, got True";
+        return Err(new_exception(py, "ArgumentError", message.to_owned()));
+    }
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(
             "grad: allow_unused must be True or None if materialize_grads is True, got False",

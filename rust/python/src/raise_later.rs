@@ -1,0 +1,42 @@
+//! Exceptions of functions of the program that the code in between cannot return, raised when Python code runs next.
+
+use std::cell::Cell;
+use std::ffi::c_long;
+use std::ptr;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::deferred_drop::DeferredDrop;
+
+thread_local! {
+    /// The exception that was raised last.
+    static LATER: Cell<Option<DeferredDrop>> = const { Cell::new(None) };
+}
+
+/// Lets the interpreter raise an exception of this class on this thread at the next call or jump of Python code, unless
+/// [`take`] returns the exception itself before.
+pub(crate) fn raise_later(py: Python<'_>, exception: PyErr) {
+    set_async(exception.get_type(py).as_ptr());
+    let exception = DeferredDrop::new(exception.into_value(py).into_bound(py));
+    // Ignored on a thread that is ending.
+    let _ = LATER.try_with(|later| later.set(Some(exception)));
+}
+
+/// Forgets an exception that the interpreter raises, or has raised.
+pub(crate) fn forget() {
+    drop(LATER.try_with(Cell::take));
+}
+
+/// Returns the exception of [`raise_later`] since [`forget`], which the interpreter then does not raise.
+pub(crate) fn take(py: Python<'_>) -> Option<PyErr> {
+    let exception = LATER.try_with(Cell::take).ok().flatten()?;
+    set_async(ptr::null_mut());
+    Some(PyErr::from_value(exception.bind(py).clone()))
+}
+
+fn set_async(class: *mut ffi::PyObject) {
+    // SAFETY: the callers are attached; the class is valid or null, which removes the one that was set. The function takes
+    // the bits of the number as signed.
+    unsafe { ffi::PyThreadState_SetAsyncExc(ffi::PyThread_get_thread_ident() as c_long, class) };
+}
