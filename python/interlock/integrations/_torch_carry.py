@@ -16,7 +16,7 @@ from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
 from interlock.integrations._of_thread import OfThread
 from interlock.settings import Setting, _registry
-from interlock.settings._setting import Unreadable, converted, read
+from interlock.settings._setting import converted, read
 from interlock.state import register_carried
 
 _PREFIX = "torch.backends."
@@ -158,7 +158,7 @@ def _follow_modes(setters: dict[str, list[tuple[int, bool]]]) -> None:
 def _compared(own: list[_Set], setters: list[tuple[int, bool]], present: bool) -> tuple[list[_Set], bool]:
     """Return what sets a mode now, and the value for PyTorch, which code between the scopes may have set."""
     entered = [(number, value) for number, value, _ in own]
-    # PyTorch's value before each scope, and the present one: a scope lies between two of them.
+    # PyTorch's value before each scope, and the present one: a scope is between two of them.
     values = [before for _, _, before in own] + [present]
     numbers = {number for number, _ in setters}
     for index in reversed(range(len(entered))):
@@ -191,19 +191,12 @@ class _Flags:
         # Those of each open layer: its flags, and writes in it.
         self._overrides: dict[int, list[settings.override]] = {}
         self._lock = threading.Lock()
-        # Whether precisions that were written here make the old interface raise.
-        self._is_mixed = False
-        with self._readable():
-            for entry in backends.snapshot():
-                if entry.level == "process":
-                    self._write(entry.name, entry.value)
+        for entry in backends.snapshot():
+            if entry.level == "process":
+                self._write(entry.name, entry.value)
 
     def on_change(self, change: backends.FlagChange) -> None:
         """Follow one change."""
-        with self._readable():
-            self._follow(change)
-
-    def _follow(self, change: backends.FlagChange) -> None:
         if change.kind == "enter":
             self._override(change.layer, change.values or {})
         elif change.kind == "exit":
@@ -215,23 +208,12 @@ class _Flags:
         else:
             self._put_back(change.name or "")
 
-    @contextlib.contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Write precisions that change here through the old interface, too, if that raises otherwise."""
-        is_own = self._is_mixed or not _is_mixed()
-        yield
-        if is_own and _is_mixed():
-            with _reported("the old interface of precision"):
-                _write_old_interface()
-        self._is_mixed = is_own and _is_mixed()
-
     def end(self) -> None:
         """Put back what PyTorch had."""
-        with self._readable():
-            for layer in list(self._overrides):
-                self._exit(layer)
-            for name in list(self._before):
-                self._put_back(name)
+        for layer in list(self._overrides):
+            self._exit(layer)
+        for name in list(self._before):
+            self._put_back(name)
 
     def _write(self, name: str, value: Any) -> None:
         setting = _setting(name)
@@ -282,38 +264,6 @@ def _setting(name: str) -> Setting | None:
     return setting if setting is not None and setting.set is not None else None
 
 
-_PRECISION = "torch.float32_matmul_precision"
-_CUDNN_TF32 = f"{_PREFIX}cudnn.allow_tf32"
-_OLD_INTERFACE = (_PRECISION, f"{_PREFIX}cuda.matmul.allow_tf32", _CUDNN_TF32)
-_NODES = tuple(
-    f"{_PREFIX}{path}.fp32_precision" for path in ("cuda.matmul", "mkldnn.matmul", "cudnn.conv", "cudnn.rnn")
-)
-
-
-def _is_mixed() -> bool:
-    """Return whether PyTorch refuses to read a precision through its old interface."""
-    found = [_registry.known(name) for name in _OLD_INTERFACE]
-    return any(isinstance(read(setting), Unreadable) for setting in found if setting is not None)
-
-
-def _write_old_interface() -> None:
-    """Write the values of the tree of precisions through the old interface, which changes the tree, too."""
-    nodes = [_registry.known(name) for name in _NODES]
-    values = [None if node is None else read(node) for node in nodes]
-    products, products_on_cpu, convolutions, recurrent = values
-    precision = "highest" if products != "tf32" else "medium" if products_on_cpu == "bf16" else "high"
-    wanted: dict[str, Any] = {_PRECISION: precision}
-    if (convolutions == "tf32") == (recurrent == "tf32"):
-        wanted[_CUDNN_TF32] = convolutions == "tf32"
-    for name, value in wanted.items():
-        setting = _registry.known(name)
-        if setting is not None and setting.set is not None:
-            setting.set(value)
-    for node, value in zip(nodes, values, strict=True):
-        if node is not None and node.restore is not None and read(node) != value:
-            node.restore(value)
-
-
 @contextlib.contextmanager
 def _reported(name: str) -> Iterator[None]:
     """Report an exception as a warning: the code that has changed a flag of interlock must not fail."""
@@ -349,10 +299,10 @@ def follow() -> Integration:
     mode is not followed: it is a mode of a thread here and of the process there.
 
     Values that are assigned to flags for the process are written to PyTorch's flags of the same name below
-    `torch.backends`, and to those that `torch.use_deterministic_algorithms` sets, now and at each change. A
-    scope over a flag becomes an `interlock.settings.override`: the process has the value while the scope is
-    open. If another scope holds the flag with another value, the flag does not change, and a `SettingWarning`
-    is issued.
+    `torch.backends`, to those that `torch.use_deterministic_algorithms` sets, and to the preferred libraries,
+    now and at each change. A scope over a flag becomes an `interlock.settings.override`: the process has the
+    value while the scope is open. If another scope holds the flag with another value, the flag does not
+    change, and a `SettingWarning` is issued.
 
     `follow` does what `carry` does, and enables the settings of PyTorch, which is imported.
 

@@ -134,7 +134,7 @@ def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -
             write(value)
     except BaseException as error:
         if not back:
-            _undo(compared, before, error)
+            _undo(setting, compared, before, error)
         raise
     after = [read(each) for each in compared]
     return [
@@ -144,9 +144,13 @@ def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -
     ]
 
 
-def _undo(settings: Sequence[Setting], before: Sequence[Any], error: BaseException) -> None:
-    """Put back what a library has stored before it raised an error."""
-    for setting, old in zip(settings, before, strict=True):
+def _undo(refused: Setting, settings: Sequence[Setting], before: Sequence[Any], error: BaseException) -> None:
+    """Put back what a library has stored before it raised an error.
+
+    The setting that it refused comes first, because its write may change the others.
+    """
+    pairs = zip(settings, before, strict=True)
+    for setting, old in sorted(pairs, key=lambda pair: pair[0] is not refused):
         write = setting.restore or setting.set
         if write is None or isinstance(old, Unreadable) or same(read(setting), old):
             continue
@@ -236,9 +240,10 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
 def _check_readable(scope: Scope, setting: Setting) -> None:
     """Refuse a setting that could not be put back, because its value is not known."""
     value = LOG.look(setting)
-    # A library may refuse to read a setting beside the values of related ones, which are put back then.
-    is_alone = setting.name not in _holds and len(_registry.relatives(setting)) == 1
-    if isinstance(value, Unreadable) and is_alone:
+    # The scope that holds it knows its value. A library may refuse to read a setting beside the values of
+    # related ones, which are put back then.
+    is_known = setting.name in _holds or len(_registry.relatives(setting)) > 1
+    if isinstance(value, Unreadable) and not is_known:
         raise SettingValueError(
             f"{scope.kind}: {setting.name} could not be put back, because it cannot be read: {value.reason}",
             setting=setting.name,

@@ -131,6 +131,12 @@ fn on_mode_change<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Regi
 /// Args:
 ///     callback: Called with a dict from the name of each mode that is set to what sets it, outermost first: pairs of a number
 ///         and the value. The number is unique in the process; 0 stands for writes and the process.
+///
+/// Returns:
+///     The registration.
+///
+/// Raises:
+///     TypeError: `callback` is not callable.
 #[pyfunction]
 #[pyo3(signature = (callback, /))]
 fn on_setters<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registration>> {
@@ -151,7 +157,7 @@ fn on_setters<'py>(callback: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Registra
             call_function(py, &function, fill());
         });
     }));
-    observed("interlock.autograd.on_setters", Bound::new(callback.py(), registration)?)
+    observed("interlock._core.autograd.on_setters", Bound::new(callback.py(), registration)?)
 }
 
 /// The functions of `state.register_carried`.

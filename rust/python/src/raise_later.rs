@@ -10,8 +10,10 @@ use pyo3::prelude::*;
 use crate::deferred_drop::DeferredDrop;
 
 thread_local! {
-    /// The exception that was raised last.
+    /// The exception that was raised last; while exceptions are collected, the first one.
     static LATER: Cell<Option<DeferredDrop>> = const { Cell::new(None) };
+    /// Whether [`collected`] runs.
+    static IS_COLLECTING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets the interpreter raise an exception of this class on this thread at the next call or jump of Python code, unless
@@ -20,12 +22,26 @@ pub(crate) fn raise_later(py: Python<'_>, exception: PyErr) {
     set_async(exception.get_type(py).as_ptr());
     let exception = DeferredDrop::new(exception.into_value(py).into_bound(py));
     // Ignored on a thread that is ending.
-    let _ = LATER.try_with(|later| later.set(Some(exception)));
+    let _ = LATER.try_with(|later| {
+        let first = later.take().filter(|_| IS_COLLECTING.get());
+        later.set(Some(first.unwrap_or(exception)));
+    });
 }
 
-/// Forgets an exception that the interpreter raises, or has raised.
+/// Forgets an exception that the interpreter raises, or has raised, unless exceptions are collected.
 pub(crate) fn forget() {
-    drop(LATER.try_with(Cell::take));
+    if !IS_COLLECTING.get() {
+        drop(LATER.try_with(Cell::take));
+    }
+}
+
+/// Calls a function that may call several functions of the program, and returns the first exception that one raised later.
+pub(crate) fn collected<R>(py: Python<'_>, function: impl FnOnce() -> PyResult<R>) -> PyResult<R> {
+    forget();
+    let outer = IS_COLLECTING.replace(true);
+    let result = function();
+    IS_COLLECTING.set(outer);
+    take(py).map_or(result, Err)
 }
 
 /// Returns the exception of [`raise_later`] since [`forget`], which the interpreter then does not raise.

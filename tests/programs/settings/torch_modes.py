@@ -239,6 +239,25 @@ def follow_inside_scopes_of_torch():
     return found
 
 
+def follow_precision():
+    """Return what both interfaces of PyTorch read under a precision of interlock, and after it."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    def read():
+        try:
+            old = torch.get_float32_matmul_precision()
+        except RuntimeError:
+            old = "raises"
+        return [torch._C._get_fp32_precision_getter("cuda", "matmul"), old]
+
+    with follow():
+        interlock.set_float32_matmul_precision("high")
+        found = read()
+        backends.reset()
+    return [found, read()]
+
+
 def follow_in_tasks(isolates):
     """Return the modes of PyTorch at the steps of tasks that are decorated with modes of interlock."""
     import torch
@@ -421,43 +440,6 @@ def follow_flags():
         found["warned"] = [warning.category.__name__ for warning in caught]
         backends.cudnn.benchmark = True
     found["released"] = [cudnn.deterministic, cudnn.benchmark]
-    return found
-
-
-def follow_precision():
-    """Return what both interfaces of precision of PyTorch read while interlock sets precisions."""
-    import torch
-    from interlock.integrations.torch import follow
-
-    matmul = torch.backends.cuda.matmul
-
-    def read():
-        found = [torch._C._get_fp32_precision_getter(each, "matmul") for each in ("cuda", "mkldnn")]
-        for old in (torch.get_float32_matmul_precision, torch._C._get_cublas_allow_tf32):
-            try:
-                found.append(old())
-            except RuntimeError:
-                found.append("raises")
-        return found
-
-    found = {"before": read()}
-    with follow():
-        for precision in ("high", "medium", "highest"):
-            interlock.set_float32_matmul_precision(precision)
-            found[precision] = read()
-        backends.reset()
-        found["reset"] = read()
-        for scope in ({"cuda.matmul.allow_tf32": True}, {"fp32_precision": "tf32"}):
-            with backends.override(scope):
-                found[next(iter(scope))] = read()
-        found["after the scopes"] = read()
-        # The program mixes the interfaces: that stays.
-        matmul.fp32_precision = "tf32"
-        backends.cudnn.benchmark = True
-        found["mixed by the program"] = read()
-        matmul.fp32_precision = "none"
-        interlock.set_float32_matmul_precision("high")
-    found["released"] = read()
     return found
 
 

@@ -151,6 +151,23 @@ def test_condition_that_is_interrupted_ends_the_call(error: BaseException) -> No
     assert (x @ x).item() == 1.0
 
 
+def test_explain_raises_the_interrupt_of_the_first_condition() -> None:
+    x, errors = interlock.ones(1, 1), [SystemExit(3), KeyboardInterrupt("later")]
+    left = iter(errors)
+
+    def interrupted(call: KernelCall) -> bool:
+        raise next(left)
+
+    with (
+        register_kernel("matmul", "first", times_ten, condition=interrupted),
+        register_kernel("matmul", "second", times_ten, condition=interrupted),
+        register_kernel("matmul", "third", times_ten, condition=lambda call: True),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            dispatch.explain("matmul", x, x)
+        assert caught.value is errors[0]
+
+
 def test_interrupt_of_a_condition_behind_the_chosen_kernel_is_raised() -> None:
     x, interrupts = interlock.ones(1, 1), [KeyboardInterrupt]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -160,3 +162,24 @@ def test_timeout_that_is_no_number_of_seconds_is_refused(timeout: Any, error: ty
     assert str(caught.value) == (
         f"override: timeout must be None or a number of seconds from 0 on, got {timeout!r}"
     )
+
+
+@pytest.mark.parametrize("names", ["nm", "mn"])
+def test_refused_setting_is_put_back_before_its_relatives(names: str) -> None:
+    state = {"n": "none", "m": "none"}
+
+    def write(value: str) -> None:
+        # Each write of one changes the other.
+        state.update(m=value, n="ieee")
+        if value == "bad":
+            raise OSError("no bad")
+
+    writers: dict[str, Callable[[str], None]] = {"n": lambda value: state.update(n=value), "m": write}
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            get = functools.partial(state.__getitem__, name)
+            setting = settings.Setting(f"broken.{name}", get=get, set=writers[name], family="broken")
+            stack.enter_context(settings.register(setting))
+        with pytest.raises(SettingValueError, match=r"broken\.m does not accept 'bad'"):
+            settings.override({"broken.m": "bad"}).__enter__()
+    assert state == {"n": "none", "m": "none"}

@@ -2,7 +2,7 @@
 //!
 //! It is stored in a thread-local without a destructor, so that an access needs no check whether the destructor has
 //! run, and destructors of other thread-locals can read it. [`Cleanup`] releases the memory that it owns when the
-//! thread ends; the first layer registers it.
+//! thread ends; what first needs memory registers it.
 //!
 //! All functions may be called while the thread ends. Once its layers are dropped, the modes keep their last values,
 //! flags have the values of the process, and no device slot is set: enters and writes of modes and devices fail, guards
@@ -271,6 +271,9 @@ fn report_modes() {
     let unreported = |current: &Tls| {
         let mut owned = current.owned.try_borrow_mut().ok().filter(|owned| !owned.ended)?;
         let (new, registrations) = (modes_to_report(current, &owned), hooks::mode_registrations());
+        if !new.is_empty() && !owned.ensure_cleanup_registered() {
+            return None;
+        }
         let is_first = current.reported_registrations.replace(registrations) != registrations;
         let is_due = carried::take_replaced() && !is_first;
         let reported = mem::replace(&mut owned.reported_modes, new.clone());

@@ -80,9 +80,7 @@ pub(super) fn explain<'py>(
     if let Some(found) = operations().find(|found| found.name == operation) {
         // A kernel may need a library that a package of Python has installed.
         update_python_paths(tensors.py());
-        raise_later::forget();
-        let explained = (found.function)(tensors, options);
-        return raise_later::take(tensors.py()).map_or(explained, Err);
+        return raise_later::collected(tensors.py(), || (found.function)(tensors, options));
     }
     let mut names: Vec<_> = operations().map(|operation| operation.name).collect();
     names.sort_unstable();

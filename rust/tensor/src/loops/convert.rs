@@ -8,7 +8,7 @@ use super::vectorized::{try_vectorized, vectorized};
 use crate::dtype::{dispatch_float, dispatch_narrow, dispatch_size, dispatch_wrapping};
 use crate::{DType, Element};
 
-/// The number of elements that are converted at once if that takes two steps, which fit the L1 cache.
+/// The number of elements of a block, which fits the L1 cache.
 const BLOCK: usize = 512;
 
 /// Converts `count` elements from `source` to `target`, whose elements lie the given steps in bytes apart.

@@ -135,7 +135,6 @@ def _set_rocm_fa_preferred_backend(member):
 # Precision.
 _nodes = {("cuda", "conv"): "tf32", ("cuda", "rnn"): "tf32"}
 _legacy = {"matmul": "highest"}
-_MIXED = "you have used mix of the legacy and new APIs\nmore"
 
 
 def _get_fp32_precision_getter(backend, operation):
@@ -153,21 +152,18 @@ def _set_fp32_precision_setter(backend, operation, value):
 
 def _check_mixed():
     if (_get_fp32_precision_getter("cuda", "matmul") == "tf32") != (_legacy["matmul"] != "highest"):
-        raise RuntimeError(_MIXED)
+        raise RuntimeError("you have used mix of the legacy and new APIs\nmore")
 
 
 def _get_float32_matmul_precision():
-    on_cpu = {"tf32": "high", "bf16": "medium"}.get(_get_fp32_precision_getter("mkldnn", "matmul"))
-    if on_cpu not in (None, _legacy["matmul"]):
-        raise RuntimeError(_MIXED)
     _check_mixed()
     return _legacy["matmul"]
 
 
 def _set_float32_matmul_precision(value):
     _legacy["matmul"] = value
-    _nodes["cuda", "matmul"] = "ieee" if value == "highest" else "tf32"
-    _nodes["mkldnn", "matmul"] = {"highest": "ieee", "high": "tf32", "medium": "bf16"}[value]
+    for backend in ("cuda", "mkldnn"):
+        _nodes[backend, "matmul"] = "ieee" if value == "highest" else "tf32"
 
 
 def _get_cublas_allow_tf32():

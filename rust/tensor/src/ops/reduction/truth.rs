@@ -37,7 +37,7 @@ impl Tensor {
         let truths = self.truths()?;
         // As in PyTorch an empty list reduces no dimension.
         let out = if dims == Some(&[]) {
-            truths.copy()?
+            if self.dtype() == DType::Bool { truths.copy()? } else { truths }
         } else {
             let over = reduced_dims(op, self.shape(), dims)?;
             reduce(op, &truths, &over.mask, (over.shape(keepdim), DType::Bool), reduce_loop)?
