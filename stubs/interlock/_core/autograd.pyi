@@ -72,6 +72,12 @@ def on_setters(callback: Callable[[dict[str, list[tuple[int, bool]]]], object], 
     Args:
         callback: Called with a dict from the name of each mode that is set to what sets it, outermost first: pairs of a number
             and the value. The number is unique in the process; 0 stands for writes and the process.
+
+    Returns:
+        The registration.
+
+    Raises:
+        TypeError: `callback` is not callable.
     """
 
 @type_check_only
