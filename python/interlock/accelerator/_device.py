@@ -26,9 +26,10 @@ _Failure: TypeAlias = tuple[str | None, BaseException | None]
 
 
 def get_device_capability(device: _device | str | int | None = None, /) -> dict[str, Any]:
-    """Return the capabilities of a device: a dict with `supported_dtypes`, the set of its dtypes.
+    """Return the capabilities of a device: a dict with `supported_dtypes`.
 
-    The set is empty in a build without the tensor runtime.
+    These are the dtypes that tensors on the device can have. The set is empty in a build without the tensor
+    runtime.
 
     Args:
         device: The device; None, or a device without an index, means the current device.
@@ -41,7 +42,7 @@ def get_device_capability(device: _device | str | int | None = None, /) -> dict[
     _native.check_device_of_capability(device)
     if not HAS_TENSORS:
         return {"supported_dtypes": set()}
-    # The loops of the tensor runtime compute with each dtype on each device.
+    # Tensors of each dtype can be on each device. On cuda few operations have kernels, of any dtype.
     return {
         "supported_dtypes": {dtype for dtype in vars(_tensor).values() if isinstance(dtype, _tensor.dtype)}
     }

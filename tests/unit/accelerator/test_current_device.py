@@ -258,11 +258,19 @@ def test_device_properties_describe_the_device(devices: tuple[str, ...]) -> None
     assert properties.multi_processor_count >= 1
 
 
-def test_each_supported_dtype_computes_on_the_device(devices: tuple[str, ...]) -> None:
+def test_tensors_of_each_supported_dtype_can_be_on_the_device(devices: tuple[str, ...]) -> None:
     supported = accelerator.get_device_capability(devices[-1])["supported_dtypes"]
     known = {value for value in vars(interlock).values() if isinstance(value, interlock.dtype)}
     assert supported == known
     for dtype in supported:
+        x = interlock.ones(2, dtype=dtype).to(devices[-1])
+        assert str(x.device) == devices[-1]
+        assert x.cpu().tolist() == [1, 1]
+
+
+@pytest.mark.usefixtures("host_accessible_memory")
+def test_each_supported_dtype_computes_on_the_device(devices: tuple[str, ...]) -> None:
+    for dtype in accelerator.get_device_capability(devices[-1])["supported_dtypes"]:
         x = interlock.ones(2, dtype=dtype, device=devices[-1])
         assert (x * x).tolist() == [1, 1]
 
