@@ -126,21 +126,22 @@ def carry() -> Integration:
     return _carry.use("carry")
 
 
-_Set = tuple[int, bool, bool]
+_Setter = tuple[int, bool, bool]
 """The number of a scope that sets a mode, its value, and the value that PyTorch had before it."""
 
-_own: OfThread[dict[str, list[_Set]]] = OfThread()
+_own: OfThread[dict[str, list[_Setter]]] = OfThread()
 """What sets each of PyTorch's modes on a thread, outermost first; None if interlock sets none.
 
 A value is replaced, and never changed: tasks share it.
 """
 
 
-def _save_own() -> dict[str, list[_Set]] | None:
+# Functions of their own, because the names of the functions identify what is carried.
+def _save_own() -> dict[str, list[_Setter]] | None:
     return _own.get()
 
 
-def _restore_own(own: dict[str, list[_Set]] | None) -> None:
+def _restore_own(own: dict[str, list[_Setter]] | None) -> None:
     _own.set(own)
 
 
@@ -155,7 +156,9 @@ def _follow_modes(setters: dict[str, list[tuple[int, bool]]]) -> None:
         _torch_modes.write_modes(target)
 
 
-def _compared(own: list[_Set], setters: list[tuple[int, bool]], present: bool) -> tuple[list[_Set], bool]:
+def _compared(
+    own: list[_Setter], setters: list[tuple[int, bool]], present: bool
+) -> tuple[list[_Setter], bool]:
     """Return what sets a mode now, and the value for PyTorch, which code between the scopes may have set."""
     entered = [(number, value) for number, value, _ in own]
     # PyTorch's value before each scope, and the present one: a scope is between two of them.

@@ -47,7 +47,7 @@ pub enum Error {
         name: String,
         /// The source location of the call that froze the flags.
         by: SourceLocation,
-        /// Whether the name is that of a function, which changes several flags or modes.
+        /// Whether `name` is a function, which changes several flags or modes.
         is_function: bool,
     },
     /// A namespace of flags is named where a flag is required.

@@ -41,9 +41,12 @@ pub(crate) fn call_function<'py>(
     let pending = PyErr::take(py);
     let function = function.bind(py);
     let result = arguments.and_then(|arguments| call_with(function, &arguments));
-    let report = |error: PyErr| match error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        true => raise_later(py, error),
-        false => error.write_unraisable(py, Some(function)),
+    let report = |error: PyErr| {
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            raise_later(py, error);
+        } else {
+            error.write_unraisable(py, Some(function));
+        }
     };
     let result = result.map_err(report).ok();
     if let Some(pending) = pending {

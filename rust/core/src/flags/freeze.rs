@@ -31,16 +31,17 @@ impl Freeze {
 
     /// Refuses a write while flags are frozen. The error names the location that froze them.
     pub(super) fn check_writable(&self, name: &str) -> Result<()> {
-        match self.frozen_at() {
-            Some(by) => Err(Error::FlagsFrozen { name: qualified(name), by: by.clone(), is_function: false }),
-            None => Ok(()),
-        }
+        self.check(|| qualified(name), false)
     }
 
-    /// Like [`check_writable`](Freeze::check_writable), for a function that sets several values. `name` is qualified.
-    pub(super) fn check_function(&self, name: &str) -> Result<()> {
+    /// Like [`check_writable`](Freeze::check_writable), for a function that sets several values, with its qualified name.
+    pub(super) fn check_function(&self, function: &str) -> Result<()> {
+        self.check(|| function.to_owned(), true)
+    }
+
+    fn check(&self, name: impl FnOnce() -> String, is_function: bool) -> Result<()> {
         match self.frozen_at() {
-            Some(by) => Err(Error::FlagsFrozen { name: name.to_owned(), by: by.clone(), is_function: true }),
+            Some(by) => Err(Error::FlagsFrozen { name: name(), by: by.clone(), is_function }),
             None => Ok(()),
         }
     }
