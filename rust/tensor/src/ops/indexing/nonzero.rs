@@ -1,6 +1,7 @@
 //! The positions of elements that are not zero.
 
 use crate::dtype::Bool8;
+use crate::iterate::parts::{part_mut, split_mut};
 use crate::layout::signed_sizes;
 use crate::{DType, Result, Tensor};
 
@@ -11,17 +12,25 @@ fn coordinates_of(tensor: &Tensor) -> Result<Tensor> {
     let elements = elements.map_err(|error| error.during("nonzero"))?;
     let count = elements.iter().filter(|value| value.get()).count();
     let sizes = signed_sizes(tensor.shape());
-    let mut coordinates = vec![0i64; sizes.len()];
+    let outer_sizes = sizes.split_last().map_or(&[][..], |(_, outer)| outer);
+    let row_length = tensor.shape().last().map_or(1, |size| (*size).max(1));
+    let mut outer = vec![0i64; outer_sizes.len()];
     Tensor::build("nonzero", &[sizes.len(), count], |out: &mut [i64]| {
+        let (outer_out, last_out) = split_mut(out, outer.len() * count);
         let mut found = 0;
-        for element in elements {
-            if element.get() {
-                for (out, coordinate) in out.iter_mut().skip(found).step_by(count).zip(&coordinates) {
-                    *out = *coordinate;
+        for row in elements.chunks(row_length) {
+            let first = found;
+            for (element, coordinate) in row.iter().zip(0..) {
+                // Whether an element is 0 decides no branch, because the CPU could not predict it.
+                if let Some(out) = last_out.get_mut(found) {
+                    *out = coordinate;
                 }
-                found += 1;
+                found += usize::from(element.get());
             }
-            for (coordinate, size) in coordinates.iter_mut().zip(&sizes).rev() {
+            for (out, coordinate) in outer_out.chunks_mut(count.max(1)).zip(&outer) {
+                part_mut(out, first, found - first).fill(*coordinate);
+            }
+            for (coordinate, size) in outer.iter_mut().zip(outer_sizes).rev() {
                 *coordinate += 1;
                 if *coordinate < *size {
                     break;
