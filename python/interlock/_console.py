@@ -55,9 +55,10 @@ def stdout() -> TextIO:
     return sys.stdout
 
 
-def width() -> int | None:
-    """Return the number of columns of the terminal, or `COLUMNS`; None if neither is available."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+def width(stream: TextIO | None) -> int | None:
+    """Return the number of columns of a terminal, or `COLUMNS`; None if neither is available."""
+    # A closed stream is no terminal.
+    is_terminal = stream is not None and not stream.closed and stream.isatty()
     if not is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
         return None
     return max(_MIN_WIDTH, shutil.get_terminal_size().columns)
@@ -88,14 +89,18 @@ def print_output(text: str) -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL if before is None else before)
 
 
+_STANDARD_ERROR = 2
+"""The file descriptor. A program that `watch` runs may have replaced or closed `sys.stderr`."""
+
+
 def print_error(message: str) -> None:
-    """Write a line to standard error. Does nothing if it is closed."""
-    if sys.stderr is None:
+    """Write a line to the standard error of this process. Does nothing if it has none."""
+    if sys.__stderr__ is None:
         return
-    line = f"{message}\n".encode(sys.stderr.encoding, "backslashreplace")
+    line = f"{message}\n".encode(sys.__stderr__.encoding, "backslashreplace")
     # Bypass Python's buffer, which Python would flush again at exit.
     with contextlib.suppress(OSError):
-        os.write(sys.stderr.fileno(), line)
+        os.write(_STANDARD_ERROR, line)
 
 
 class Color(enum.StrEnum):

@@ -91,22 +91,20 @@ class Scenario:
         return tuple(fault.copy() for fault in self._faults)
 
     def inject(self, faults: FaultInjector) -> None:
-        """Inject the faults.
+        """Inject the faults: all of them, or none.
 
         Args:
             faults: The injector of the driver, such as the fixture `interlock_devices`.
 
         Raises:
-            ArgumentError: A value of a fault is not accepted. Its note has the number of the fault.
+            ArgumentError: A value of a fault is not accepted. Its note has the index of the fault.
             DeviceError: The driver does not have the device of a fault.
+            TypeError: `faults` is no injector.
 
         """
-        for index, fault in enumerate(self._faults):
-            try:
-                faults.inject(**fault)
-            except ValueError as error:
-                error.add_note(f"This is the fault with the index {index} of a scenario.")
-                raise
+        if not isinstance(faults, FaultInjector):
+            raise TypeError(f"Scenario.inject: faults must be a FaultInjector, got {shown(faults)}")
+        faults._inject_all(list(self._faults))
 
     @classmethod
     def random(cls, seed: int, *, faults: int = 3) -> Self:

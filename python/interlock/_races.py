@@ -159,6 +159,12 @@ _ALLOWED = ("", "0", "1", "poison")
 _is_started = False
 
 
+def problem_of_environment() -> str | None:
+    """Return why the environment variable is ignored, or None."""
+    value = os.environ.get(_VARIABLE, "")
+    return None if value in _ALLOWED else f"it must be 0, 1 or poison, got {shown(value)}"
+
+
 def start_from_environment() -> None:
     """Detect races until the process exits, if the environment variable asks for it, and print them then."""
     global _is_started
@@ -166,11 +172,11 @@ def start_from_environment() -> None:
     if _is_started:
         return
     _is_started = True
-    value = os.environ.get(_VARIABLE, "")
-    if value not in _ALLOWED:
-        message = f"{_VARIABLE} is ignored: it must be 0, 1 or poison, got {shown(value)}"
-        warn_program(message, FlagEnvironmentWarning)
+    problem = problem_of_environment()
+    if problem is not None:
+        warn_program(f"{_VARIABLE} is ignored: {problem}", FlagEnvironmentWarning)
         return
+    value = os.environ.get(_VARIABLE, "")
     if value in ("", "0"):
         return
     detection = detect_races(poison=value == "poison")

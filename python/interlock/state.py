@@ -219,7 +219,7 @@ def set_process_defaults(
     inference_mode: bool | _Unchanged | None = _UNCHANGED,
     multithreading_enabled: bool | _Unchanged | None = _UNCHANGED,
     device_index: int | _Unchanged | None = _UNCHANGED,
-    default_device: _device | str | int | _Unchanged = _UNCHANGED,
+    default_device: _device | str | int | _Unchanged | None = _UNCHANGED,
 ) -> None:
     """Set modes and devices for the process, where no scope, guard or write sets them.
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import enum
 import os
 import platform
+import re
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import interlock
 from interlock import _core, accelerator, backends
 from interlock._core import backends as _native
+from interlock._quote import shown
+from interlock._races import problem_of_environment as problem_of_races
 from interlock._suggest import closest_match
 from interlock.accelerator import memory
 from interlock.backends import libraries as _libraries, openmp
@@ -386,10 +389,23 @@ class Variable:
     """Why the variable is ignored, or which calls fail because of it; None if it is valid."""
 
 
+# Variables that are no flags and no variables of the core.
+_OTHERS = (
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
+    "LOKY_MAX_CPU_COUNT",
+    "PYTEST_XDIST_WORKER_COUNT",
+    "PYTHON_CPU_COUNT",
+    "TORCH_CUDA_CHECK_STRAY_CONTEXT",
+)
+# A number of threads, or a list of which the first one counts.
+_THREADS = r"\s*\+?0*[1-9]\d*\s*(,.*)?"
+
+
 def environment() -> tuple[Variable, ...]:
     """Return the variables that are set and that interlock reads, or whose names resemble such a variable."""
     problems = {name: f"ignored: {problem}" for name, problem in dict(_native.environment_problems()).items()}
-    read = set(_native.environment_variables())
+    read = {*_native.environment_variables(), *_OTHERS}
     own = {row["name"] for row in _native.table()}
     registered = [row for row in _native.table(registered=True) if row["name"] not in own]
     for row in registered:
@@ -401,6 +417,7 @@ def environment() -> tuple[Variable, ...]:
         problems.update((name, f"ignored: {problem}") for name, problem in misspelt.items())
     problems.update(_allocator_config_problem())
     problems.update(_state_problem())
+    problems.update(_other_problems())
     return tuple(
         Variable(name, os.environ[name], problems.get(name))
         for name in sorted(read | {*problems})
@@ -417,6 +434,27 @@ def _state_problem() -> dict[str, str]:
 
     problem = problem_of_environment()
     return {} if problem is None else {"INTERLOCK_STATE": problem}
+
+
+def _other_problems() -> Iterator[tuple[str, str]]:
+    """Yield the problems of variables that are not flags."""
+    if (problem := problem_of_races()) is not None:
+        yield "INTERLOCK_DETECT_RACES", f"ignored: {problem}"
+    driver, reason = os.environ.get("INTERLOCK_ACCELERATOR", ""), accelerator.unavailable_reason()
+    if driver not in ("", "none") and reason is not None:
+        yield "INTERLOCK_ACCELERATOR", f"no device is available: {reason}"
+    capability = backends.cpu.get_cpu_capability().replace(" ", "").lower()
+    wanted = os.environ.get("ATEN_CPU_CAPABILITY", capability)
+    if wanted != capability:
+        yield "ATEN_CPU_CAPABILITY", f"ignored: the CPU has {capability}, and no {shown(wanted)}"
+    for name, accepted, text in (
+        ("OMP_NUM_THREADS", _THREADS, "a positive number"),
+        ("MKL_NUM_THREADS", _THREADS, "a positive number"),
+        ("MKL_VERBOSE", "[012]", "0, 1 or 2"),
+    ):
+        value = os.environ.get(name)
+        if value is not None and re.fullmatch(accepted, value) is None:
+            yield name, f"ignored: it must be {text}, got {shown(value)}"
 
 
 def _allocator_config_problem() -> dict[str, str]:

@@ -149,5 +149,5 @@ def _memory(path: str, html: str | None) -> Summary:
 
 
 def _format(sections: Sequence[Section], arguments: Arguments) -> str:
-    colored = _console.use_color(arguments.color, _console.stdout())
-    return Layout(_console.width(), colored).text(sections)
+    output = _console.stdout()
+    return Layout(_console.width(output), _console.use_color(arguments.color, output)).text(sections)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import importlib.machinery
 import importlib.util
@@ -180,7 +181,7 @@ def run(command: Command, failed: int, changed: int) -> int:
         is_written = _write(json_file, text, command.json)
     if has_run:
         sections = [*_sections(changes, values), *_unused(command.allowed, changes, values)]
-        _print(Layout(width()).text(sections))
+        _print(Layout(width(sys.__stderr__)).text(sections))
     if end is not None:
         end()
     if not is_written and status == 0:
@@ -308,18 +309,21 @@ def _exit_status(code: object) -> int:
     if isinstance(code, int):
         return code & 0xFF
     _flush()
-    print(code, file=sys.stderr)
+    if sys.stderr is None:
+        print_error(str(code))
+    else:
+        # Python, too, prints nothing if the program has closed it.
+        with contextlib.suppress(Exception):
+            print(code, file=sys.stderr)
     return 1
 
 
 def _flush() -> None:
+    """Write what the program has printed, before the report."""
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
-            try:
-                stream.flush()
-            except OSError:
-                # The reader of the program's output has closed its pipe.
-                continue
+        # Streams of the program may be closed, have no such method, or lead to a closed pipe.
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 def _join_threads() -> None:

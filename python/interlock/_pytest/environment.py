@@ -14,7 +14,7 @@ _PREFIX = "environ."
 _OF_PYTEST = ("PYTEST_CURRENT_TEST", b"PYTEST_CURRENT_TEST")
 _METHODS = ("__setitem__", "__delitem__")
 # Code that writes variables for its callers.
-_PASSED_ON = ("os", "collections.abc", "_collections_abc", "_pytest.monkeypatch", "unittest.mock")
+_PASSED_ON = ("os", "collections.abc", "_collections_abc")
 
 
 class Environment:

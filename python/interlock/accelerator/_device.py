@@ -6,6 +6,7 @@ import _thread
 import contextlib
 import warnings
 from collections.abc import Callable
+from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 from interlock._core import accelerator as _native
@@ -144,6 +145,8 @@ def _run_call(call: _native.Call) -> _Failure:
         if hasattr(result, "close"):
             result.close()
         return "it returned an awaitable, which nothing awaits", None
+    if isinstance(result, GeneratorType | AsyncGeneratorType):
+        return "it returned a generator, which nothing iterates over", None
     return None, None
 
 

@@ -6,7 +6,7 @@ import warnings
 from os import PathLike
 from typing import Literal, Self, TypeAlias
 
-from interlock._core.accelerator import Graph as _Graph, MemPool, synchronize
+from interlock._core.accelerator import Graph as _Graph, MemPool, current_stream, synchronize
 from interlock._quote import open_file
 
 __all__ = ["Graph"]
@@ -108,7 +108,10 @@ class Graph(_Graph):
         super().instantiate()
 
     def replay(self) -> None:
-        """Queue the captured work on the current stream. Instantiates the graph first if necessary."""
+        """Queue the captured work on the current stream of the device on which it was captured.
+
+        Instantiates the graph first if necessary.
+        """
         super().replay()
 
     def reset(self) -> None:
@@ -142,7 +145,9 @@ class Graph(_Graph):
 
     def __enter__(self) -> Self:
         """Wait for the device, then start the capture."""
-        synchronize()
+        # A wait that a capture refuses would be reported instead of the second capture.
+        if not current_stream().is_capturing():
+            synchronize()
         self.capture_begin()
         return self
 

@@ -1,8 +1,8 @@
 """The scopes that hold settings of the process, and the writes that scopes and pins make.
 
-A setting of the process has one value, so scopes that want different values cannot be open at one time. The
-levels of a `Hold` are nested scopes of one holder, the innermost last. A level is shared by scopes with equal
-values. The holder is a context: a scope belongs to it if its context has the holder's scopes in its chain,
+A setting of the process has one value, so scopes that want different values cannot be open at one time. Its
+levels are nested scopes of one holder, the innermost last. A level is shared by scopes with equal values. The
+holder is a context: a scope belongs to it if its context has the holder's scopes in its chain,
 which a context gets by being the same or by being copied inside of them.
 """
 
@@ -67,6 +67,8 @@ class Level:
     value: Any
     """The value that reading returns after `wanted` was written."""
     members: list[Scope]
+    before: Any
+    """The value to restore."""
     related: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     """The old and new values of other settings of the family that the write changed."""
 
@@ -76,15 +78,8 @@ class Level:
         return next((each for each in self.members if each.on_write is not None), None)
 
 
-@dataclass
-class Hold:
-    """The scopes that hold one setting of the process."""
-
-    before: Any
-    levels: list[Level] = field(default_factory=list)
-
-
-_holds: dict[str, Hold] = {}
+# The levels of the settings of the process that are held.
+_holds: dict[str, list[Level]] = {}
 # The open scopes of a setting of a thread, by setting and thread, the innermost last.
 _thread_scopes: dict[tuple[str, int], list[Scope]] = {}
 # The scopes and pins that are open in any context, by numbers that grow, so the outermost of a context first.
@@ -173,10 +168,10 @@ def chain() -> list[Scope]:
 
 def blockers(name: str, value: Any, own: Sequence[Scope]) -> list[Scope]:
     """Return the scopes that must end before a scope of the chain `own` may hold a setting with a value."""
-    hold = _holds.get(name)
-    if hold is None:
+    levels = _holds.get(name)
+    if levels is None:
         return []
-    *below, top = hold.levels
+    *below, top = levels
     blocking = [each for level in below for each in level.members if each not in own]
     if not same(top.wanted, value):
         # Nothing may change a pinned value, not even a scope inside of the pin.
@@ -259,15 +254,26 @@ def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
         if setting.extent == Extent.THREAD:
             _thread_scopes.setdefault((name, scope.thread_id), []).append(scope)
         return writes
-    hold = _holds.get(name)
-    if hold is not None and same(hold.levels[-1].wanted, value):
-        hold.levels[-1].members.append(scope)
-        return []
+    top = _holds[name][-1] if name in _holds else None
+    before = current
+    if top is not None:
+        if isinstance(current, Unreadable) or not _reads_value_of(setting, top):
+            before = top.value
+        # Other code has written since.
+        is_third = not same(before, top.value)
+        if same(top.wanted, value) and not (is_third and _is_nested(name)):
+            top.members.append(scope)
+            return _apply(scope, setting, value) if is_third else []
     writes = [] if same(current, value) else _apply(scope, setting, value)
-    hold = _holds.setdefault(name, Hold(current))
     related = {write.setting: (write.old, write.new) for write in writes if write.setting != name}
-    hold.levels.append(Level(value, read(setting), [scope], related))
+    _holds.setdefault(name, []).append(Level(value, read(setting), [scope], before, related))
     return writes
+
+
+def _is_nested(name: str) -> bool:
+    """Return whether this context is inside of all scopes that hold a setting, and no pin keeps it."""
+    own = chain()
+    return all(each in own and each.on_write is None for each in holders(name))
 
 
 def _apply(scope: Scope, setting: Setting, value: Any) -> list[Write]:
@@ -287,14 +293,14 @@ def _disturbed(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
     for name in scope.values:
         setting = _registry.get("override", name)
         for other in _registry.relatives(setting):
-            hold = _holds.get(other.name)
-            if hold is None or other is setting or not _reads_value_of(other, hold.levels[-1]):
+            levels = _holds.get(other.name)
+            if levels is None or other is setting or not _reads_value_of(other, levels[-1]):
                 continue
-            if same(read(other), hold.levels[-1].value):
+            if same(read(other), levels[-1].value):
                 continue
             foreign = [
                 each
-                for each in hold.levels[-1].members
+                for each in levels[-1].members
                 if each is not scope and (each not in own or each.on_write is not None)
             ]
             if foreign:
@@ -410,25 +416,23 @@ def _put_back(scope: Scope, setting: Setting, wanted: Any) -> list[Write]:
 def _release(
     scope: Scope, name: str, setting: Setting | None, left: list[tuple[Setting, Any]]
 ) -> list[Write]:
-    hold = _holds.get(name)
-    index = (
-        -1
-        if hold is None
-        else next((index for index, level in enumerate(hold.levels) if scope in level.members), -1)
-    )
-    if hold is None or index < 0:
+    levels = _holds.get(name, [])
+    index = next((index for index, level in enumerate(levels) if scope in level.members), None)
+    if index is None:
         return []
-    level = hold.levels[index]
+    level = levels[index]
     level.members.remove(scope)
     if level.members:
         return []
-    is_top = level is hold.levels[-1]
-    hold.levels.remove(level)
-    if not hold.levels:
-        del _holds[name]
-    if not is_top or setting is None:
+    del levels[index]
+    if index < len(levels):
+        levels[index].before = level.before
         return []
-    wanted = hold.levels[-1].value if hold.levels else hold.before
+    if not levels:
+        del _holds[name]
+    if setting is None:
+        return []
+    wanted = level.before
     current = LOG.look(setting)
     if not (setting.per_thread_reads and threading.get_ident() != scope.thread_id):
         if same(current, wanted):
@@ -521,17 +525,15 @@ def open_scopes() -> list[Scope]:
 
 def holders(name: str) -> list[Scope]:
     """Return the scopes and pins that hold a setting of the process, the outermost first."""
-    hold = _holds.get(name)
-    return [] if hold is None else [scope for level in hold.levels for scope in level.members]
+    return [scope for level in _holds.get(name, []) for scope in level.members]
 
 
 def pinned(name: str) -> tuple[Scope, Any] | None:
     """Return the pin of a setting, and the value that it keeps."""
-    hold = _holds.get(name)
-    if hold is None:
+    if name not in _holds:
         return None
-    pin = hold.levels[-1].pin
-    return None if pin is None else (pin, hold.levels[-1].value)
+    top = _holds[name][-1]
+    return None if top.pin is None else (top.pin, top.value)
 
 
 def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None] | None:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
-# Frames of these modules run on behalf of their callers.
+# Frames of these modules run on behalf of their callers. `call_site.rs` also lists those outside of interlock.
 _PASSED_ON = (
     "interlock.settings",
     "interlock.integrations",
@@ -23,6 +23,8 @@ _PASSED_ON = (
     "interlock._scope_decorator",
     "contextlib",
     "functools",
+    "unittest.mock",
+    "_pytest.monkeypatch",
 )
 _IMPORT_SYSTEM = "importlib._bootstrap"
 

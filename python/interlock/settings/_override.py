@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
-from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
+from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin, caller, of_function
@@ -55,6 +55,7 @@ class override:
         timeout: The seconds that `"wait"` waits at most; None for no limit.
 
     Raises:
+        ArgumentError: `on_conflict` or `timeout` has another value.
         UnknownSettingError: A setting is not known.
         SettingValueError: A setting does not accept its value, is read-only, or cannot be read, so that it
             could not be put back; then all settings are as before. At the end, a library refused a previous
@@ -87,11 +88,11 @@ class override:
         if not isinstance(values, Mapping):
             raise TypeError(f"{self._kind}: values must be a mapping, got {type(values).__name__}")
         if on_conflict not in ("raise", "wait", "warn"):
-            raise ValueError(
+            raise ArgumentError(
                 f'{self._kind}: on_conflict must be "raise", "wait" or "warn", got {quoted(on_conflict)}'
             )
         if timeout is not None and on_conflict != "wait":
-            raise ValueError(f'{self._kind}: timeout must be None unless on_conflict is "wait"')
+            raise ArgumentError(f'{self._kind}: timeout must be None unless on_conflict is "wait"')
         _check_timeout(self._kind, timeout)
         self._values = dict(values)
         self._on_conflict = on_conflict
@@ -254,7 +255,7 @@ def _check_timeout(function: str, timeout: object) -> None:
         raise TypeError(allowed)
     # `threading` waits no longer.
     if timeout is not None and not 0 <= timeout <= threading.TIMEOUT_MAX:
-        raise ValueError(allowed)
+        raise ArgumentError(allowed)
 
 
 def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
@@ -298,6 +299,7 @@ class pin:
             `"ignore"`.
 
     Raises:
+        ArgumentError: `on_write` has another value.
         UnknownSettingError: A setting is not known.
         SettingValueError: A setting does not accept its value, is read-only, cannot be read, or is not one of
             the process.
@@ -323,7 +325,7 @@ class pin:
 
     def __init__(self, values: Mapping[str, Any], *, on_write: _OnWrite = "raise") -> None:
         if on_write not in ("raise", "warn", "ignore"):
-            raise ValueError(f'pin: on_write must be "raise", "warn" or "ignore", got {quoted(on_write)}')
+            raise ArgumentError(f'pin: on_write must be "raise", "warn" or "ignore", got {quoted(on_write)}')
         wanted = _checked("pin", values)
         for name in wanted:
             extent = _registry.get("pin", name).extent

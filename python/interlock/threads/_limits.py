@@ -80,10 +80,11 @@ def _known(kind: Kind) -> Any:
 def _checked(function: str, size: object, pools: object, on_refusal: object) -> tuple[str, ...] | None:
     """Check the arguments that `limits` and `set_limits` share, and return the names of the pools."""
     if size != "budget":
+        message = f'{function}: size must be an int from 1 to 2**31 - 1 or "budget", got {shown(size)}'
         if not isinstance(size, int) or isinstance(size, bool):
-            raise TypeError(f'{function}: size must be a positive int or "budget", got {shown(size)}')
-        if size < 1:
-            raise ArgumentError(f'{function}: size must be a positive int or "budget", got {shown(size)}')
+            raise TypeError(message)
+        if not 1 <= size < 2**31:
+            raise ArgumentError(message)
     if on_refusal not in ("raise", "warn", "ignore"):
         raise ArgumentError(
             f'{function}: on_refusal must be "raise", "warn" or "ignore", got {shown(on_refusal)}'

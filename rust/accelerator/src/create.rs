@@ -63,6 +63,12 @@ impl Stream {
     pub fn of_handle(handle: StreamHandle) -> Option<Self> {
         registry::try_accelerator()?.home(handle.device).ok()?.stream_of_handle(handle)
     }
+
+    /// Returns the id of the dedicated stream that had a handle of the driver in use, if it is among the last 256 of its
+    /// device that were destroyed.
+    pub fn destroyed_id(handle: StreamHandle) -> Option<i64> {
+        registry::try_accelerator()?.home(handle.device).ok()?.streams().destroyed_id(handle)
+    }
 }
 
 /// Events of a device.

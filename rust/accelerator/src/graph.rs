@@ -5,7 +5,8 @@ use std::sync::MutexGuard;
 
 use interlock_core::base::mutex::Mutex;
 use interlock_driver::{
-    CaptureId, CaptureMode, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId, StreamHandle,
+    CaptureId, CaptureMode, Device, DriverRuntime, GraphDump, GraphExecHandle, GraphHandle, PoolId,
+    StreamHandle,
 };
 
 use crate::accelerator::Accelerator;
@@ -46,6 +47,8 @@ struct State {
     pool: Option<PoolId>,
     /// The other pools of which the graph is a user, those of scopes within the capture.
     scoped_pools: Vec<PoolId>,
+    /// The device of the current or last capture, on which the recorded work runs.
+    device: Option<Device>,
     /// The streams that may still run the graph.
     replayed_on: Vec<Stream>,
     /// Whether nodes and edges are stored for [`Graph::dot`].
@@ -111,6 +114,7 @@ impl Graph {
         let pool = pool.unwrap_or(self.own_pool);
         self.accelerator.private_pools().begin(capture, pool);
         state.pool = Some(pool);
+        state.device = Some(stream.device());
         state.phase = Phase::Capturing(stream, capture);
         Ok(())
     }
@@ -209,11 +213,12 @@ impl Graph {
         Ok(())
     }
 
-    /// Queues the recorded work on the current stream of this thread; instantiates the graph first if it is not.
+    /// Queues the recorded work on the current stream of this thread, of the device on which the work was recorded.
+    /// Instantiates the graph first if it is not.
     pub fn replay(&self) -> Result<()> {
         let (driver, mut state) = self.lock()?;
         let exec = Self::ensure_instantiated(driver, &mut state, "Graph.replay")?;
-        let stream = current::current_stream(None)?;
+        let stream = current::current_stream(state.device)?;
         driver.replay(exec, stream.handle()?)?;
         if !state.replayed_on.contains(&stream) {
             state.replayed_on.push(stream);

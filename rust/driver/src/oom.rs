@@ -165,7 +165,8 @@ impl fmt::Display for OutOfMemory {
         }
         let hint = match cache.is_limited() {
             true => {
-                "The device has enough memory; only the limit set with accelerator::memory::set_limit is too low"
+                "The device has enough memory; only the limit of this process is too low, which \
+                 accelerator::memory::set_limit or the configuration has set"
             }
             false => cache.hint(),
         };

@@ -131,17 +131,30 @@ impl FaultInjector {
     /// Returns [`Error::Argument`] if a value of the fault is not accepted or no operation could match it, and
     /// [`Error::DeviceUnavailable`] if the driver has no device of its index.
     pub fn inject(&self, fault: Fault) -> Result<()> {
-        self.inject_as("inject", fault)
+        self.inject_all(vec![fault]).map_err(|(_, error)| error)
     }
 
-    fn inject_as(&self, function: &str, fault: Fault) -> Result<()> {
-        fault.check(function)?;
-        let shared = self.shared()?;
-        let mut inner = shared.lock()?;
-        if let Some(device) = fault.device {
-            inner.check_exists(device, "FaultInjector.inject")?;
+    /// Injects all of several faults, or none.
+    ///
+    /// # Errors
+    /// Returns the index of the first fault that cannot be injected with its error, as of [`inject`](FaultInjector::inject).
+    pub fn inject_all(&self, faults: Vec<Fault>) -> Result<(), (usize, Error)> {
+        self.inject_as("inject", faults)
+    }
+
+    fn inject_as(&self, function: &str, faults: Vec<Fault>) -> Result<(), (usize, Error)> {
+        let at = |index| move |error| (index, error);
+        for (index, fault) in faults.iter().enumerate() {
+            fault.check(function).map_err(at(index))?;
         }
-        inner.faults.add(fault);
+        let shared = self.shared().map_err(at(0))?;
+        let mut inner = shared.lock().map_err(at(0))?;
+        for (index, fault) in faults.iter().enumerate() {
+            if let Some(device) = fault.device {
+                inner.check_exists(device, "FaultInjector.inject").map_err(at(index))?;
+            }
+        }
+        faults.into_iter().for_each(|fault| inner.faults.add(fault));
         Ok(())
     }
 
@@ -220,7 +233,8 @@ impl FaultInjector {
         reason: &str,
     ) -> Result<()> {
         let fault = Fault::new(FaultEffect::Fail { reason: reason.into() });
-        self.inject_as(function, Fault { operation: Some(operation), number, times: Some(times), ..fault })
+        let fault = Fault { operation: Some(operation), number, times: Some(times), ..fault };
+        self.inject_as(function, vec![fault]).map_err(|(_, error)| error)
     }
 
     /// Marks a device as lost, permanently. Calls that use it return [`Error::DeviceLost`]; so does work that is queued

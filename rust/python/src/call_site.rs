@@ -5,8 +5,12 @@ use std::sync::Arc;
 use interlock::backends::SourceLocation;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-/// Returns the current line of the innermost frame outside of interlock, or a placeholder if no Python code runs.
+/// Modules whose functions call others on behalf of their callers.
+const PASSED_ON: [&str; 4] = ["contextlib", "functools", "unittest.mock", "_pytest.monkeypatch"];
+
+/// Returns the current line of the innermost frame of the program, or a placeholder if no Python code runs.
 pub(crate) fn current(py: Python<'_>) -> SourceLocation {
     user_frame(py)
         .and_then(|frame| site_of(&frame).ok())
@@ -18,10 +22,10 @@ pub(crate) fn current_if_tracing(py: Python<'_>) -> Option<SourceLocation> {
     interlock::backends::writes_are_traced().then(|| current(py))
 }
 
-/// Returns the innermost frame outside of interlock.
+/// Returns the innermost frame of the program.
 pub(crate) fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     let mut frames = std::iter::successors(innermost_frame(py), caller_of);
-    frames.find(|frame| !is_ours(frame))
+    frames.find(|frame| !is_passed_on(frame))
 }
 
 /// Returns the running frame.
@@ -41,11 +45,14 @@ pub(crate) fn module_of(frame: &Bound<'_, PyAny>) -> Option<String> {
 }
 
 fn site_of(frame: &Bound<'_, PyAny>) -> PyResult<SourceLocation> {
-    let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
+    let file = frame.getattr("f_code")?.getattr("co_filename")?;
+    // The path of a folder may be no UTF-8.
+    let file = file.cast::<PyString>()?.to_string_lossy();
     Ok(SourceLocation::Foreign { file: file.into(), line: frame.getattr("f_lineno")?.extract()? })
 }
 
-/// Returns whether a frame runs code of interlock.
-pub(crate) fn is_ours(frame: &Bound<'_, PyAny>) -> bool {
-    module_of(frame).is_some_and(|name| name == "interlock" || name.starts_with("interlock."))
+/// Returns whether a frame runs code of interlock, or of another module on behalf of its caller.
+pub(crate) fn is_passed_on(frame: &Bound<'_, PyAny>) -> bool {
+    let is = |name: &str| name == "interlock" || name.starts_with("interlock.") || PASSED_ON.contains(&name);
+    module_of(frame).is_some_and(|name| is(&name))
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::attached::is_attached;
-use crate::call_site::{caller_of, innermost_frame, is_ours};
+use crate::call_site::{caller_of, innermost_frame, is_passed_on};
 
 /// The most frames of a stack that is captured for the detection of races only.
 const MAX_FRAMES: usize = 16;
@@ -33,7 +33,7 @@ fn capture(py: Python<'_>) -> Stack {
     if stacks_are_recorded() {
         of_program(&mut { frames })
     } else {
-        of_program(&mut frames.skip_while(is_ours).take(MAX_FRAMES))
+        of_program(&mut frames.skip_while(is_passed_on).take(MAX_FRAMES))
     }
 }
 
@@ -85,7 +85,8 @@ fn shared(text: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
     thread_local! {
         static KNOWN: RefCell<HashSet<Arc<str>>> = RefCell::default();
     }
-    let text = text.cast::<PyString>()?.to_cow()?;
+    // The path of a folder may be no UTF-8.
+    let text = text.cast::<PyString>()?.to_string_lossy();
     let found = KNOWN.try_with(|known| {
         let mut known = known.borrow_mut();
         if let Some(found) = known.get(&*text) {

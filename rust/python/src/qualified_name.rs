@@ -10,7 +10,7 @@ pub(crate) fn qualified_name(object: &Bound<'_, PyAny>) -> Option<String> {
     Some(format!("{}.{}", text("__module__")?, text("__qualname__")?))
 }
 
-/// Returns the qualified name of a function, or of the class of another callable.
+/// Returns the qualified name of a function, also of one in a `functools.partial`, or of the class of another callable.
 pub(crate) fn callable_name(function: &Bound<'_, PyAny>) -> PyResult<String> {
     let name = match function.getattr("__qualname__") {
         Ok(name) => name.cast_into::<PyString>().ok(),
@@ -18,5 +18,12 @@ pub(crate) fn callable_name(function: &Bound<'_, PyAny>) -> PyResult<String> {
         Err(error) if error.is_instance_of::<PyException>(function.py()) => None,
         Err(interrupt) => return Err(interrupt),
     };
-    Ok(name.map_or_else(|| function.get_type().name(), Ok)?.to_string_lossy().into_owned())
+    if let Some(name) = name {
+        return Ok(name.to_string_lossy().into_owned());
+    }
+    let partial = function.py().import("functools")?.getattr("partial")?;
+    if function.is_exact_instance(&partial) {
+        return callable_name(&function.getattr("func")?);
+    }
+    Ok(function.get_type().name()?.to_string_lossy().into_owned())
 }

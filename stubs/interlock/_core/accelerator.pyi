@@ -15,9 +15,10 @@ from typing import (
 
 from interlock._core.state import Registration, ThreadState
 from interlock._core.tensor import Tensor
+from interlock._faults import Fault
 from interlock.accelerator._snapshot_types import HostSegment, Segment, Snapshot, TraceEntry
 from interlock.errors import OutOfMemoryError
-from typing_extensions import Buffer as HasBytes, disjoint_base
+from typing_extensions import Buffer as HasBytes, CapsuleType, disjoint_base
 
 __all__ = [
     "Buffer",
@@ -651,7 +652,7 @@ class Buffer:
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> object: ...
+    ) -> CapsuleType: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __len__(self) -> int: ...
     def __reduce__(self) -> Never: ...
@@ -895,6 +896,10 @@ class FaultInjector:
             list.append failed on host:0: a cable came loose
             >>> seen
             [0, 2]
+        """
+    def _inject_all(self, faults: list[Fault]) -> None:
+        """Inject all of several faults, which are dicts of the arguments of `inject`, or none. An error has the index of its
+        fault as a note.
         """
     def pending(self) -> list[dict[str, Any]]:
         """Return the faults that are still to occur, or may occur again, in the order in which they were injected.

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from interlock import return_types as _return_types
 from interlock._core.accelerator import _CudaStream, device as _DeviceObject
 from interlock.autograd.graph import GradientEdge as _GradientEdge
-from typing_extensions import disjoint_base
+from typing_extensions import CapsuleType, disjoint_base
 
 # <public names>
 __all__ = [
@@ -1301,7 +1301,7 @@ class Tensor:
         max_version: tuple[builtins.int, builtins.int] | None = None,
         dl_device: tuple[builtins.int, builtins.int] | None = None,
         copy: builtins.bool | None = None,
-    ) -> object: ...
+    ) -> CapsuleType: ...
     def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
     def __deepcopy__(self, memo: dict[Any, Any], /) -> Self: ...
     def __reduce__(self) -> tuple[Any, ...]: ...

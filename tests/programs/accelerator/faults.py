@@ -20,6 +20,17 @@ def raised(call, *args):
     return None
 
 
+def inject_all_or_none(right, wrong):
+    notes = None
+    try:
+        testing.Scenario([right, wrong]).inject(faults)
+    except errors.InterlockError as error:
+        notes = error.__notes__
+    pending = faults.pending()
+    testing.Scenario([right]).inject(faults)
+    return [notes, pending, faults.injected()]
+
+
 def destroyed_objects_leave_no_resources_behind():
     def use():
         stream, event, graph = interlock.Stream(dedicated=True), interlock.Event(), accelerator.Graph()

@@ -1,12 +1,15 @@
 """Writes, scopes and registrations of flags in a new process."""
 
+import contextlib
 import os
 import sys
 import threading
 import time
 import warnings
+from unittest import mock
 
 import interlock
+import pytest
 from interlock import backends, errors
 from interlock.backends import cuda, cudnn
 
@@ -46,6 +49,24 @@ def environment_value_reappears_when_an_assignment_is_unset():
     backends.reset()
     result.append(level())
     return result
+
+
+def explain_who_set_a_flag_through_other_modules():
+    result = []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(backends.override({"cudnn.enabled": False}))  # stack
+        result.append(backends.explain("cudnn.enabled").set_by)
+    with mock.patch.object(backends.cudnn, "enabled", False):  # mock
+        result.append(backends.explain("cudnn.enabled").set_by)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backends.cudnn, "enabled", False)  # patch
+        result.append(backends.explain("cudnn.enabled").set_by)
+    return result
+
+
+def print_who_set_a_flag(file):
+    exec(compile("backends.cudnn.enabled = False", os.fsdecode(bytes(file)), "exec"), {"backends": backends})
+    print(ascii(backends.explain("cudnn.enabled").set_by))
 
 
 def explain_who_set_a_flag():

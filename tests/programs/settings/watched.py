@@ -28,6 +28,19 @@ def fail():
     raise ValueError("a message")
 
 
+class Stream:
+    """A stream with the methods that `print` needs."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def write(self, text):
+        return self._stream.write(text)
+
+    def flush(self):
+        self._stream.flush()
+
+
 if __name__ == "__main__":
     torch._C._set_grad_enabled(False)
     print(sys.argv[1:], __name__, __file__, sys.path[0], sys.flags.optimize, flush=True)
@@ -41,6 +54,16 @@ if __name__ == "__main__":
             sys.exit(int(sys.argv[2]))
         case "exit-text":
             sys.exit("the reason")
+        case "exit-text-alone":
+            sys.stderr = None
+            sys.exit("the reason")
+        case "replaced":
+            sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)
+            print("output")
+            print("error", file=sys.stderr)
+        case "closed":
+            sys.stdout.close()
+            sys.stderr.close()
         case "exit-none":
             sys.exit()
         case "interrupt":

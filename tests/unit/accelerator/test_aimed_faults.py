@@ -158,14 +158,22 @@ def test_scenario_of_another_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_error_of_a_fault_of_a_scenario_names_its_index() -> None:
-    scenario = testing.Scenario([{"number": 1}, {"number": 0}])
-    with pytest.raises(errors.InterlockError) as caught:
-        scenario.inject(testing.FaultInjector())
     # No driver uses the injector.
-    assert isinstance(caught.value, errors.NoAcceleratorError)
+    with pytest.raises(errors.NoAcceleratorError):
+        testing.Scenario([{"number": 1}]).inject(testing.FaultInjector())
+    with pytest.raises(TypeError, match="Scenario.inject: faults must be a FaultInjector, got 3"):
+        testing.Scenario().inject(cast(Any, 3))
     with pytest.raises(errors.ArgumentError, match="number must be at least 1") as refused:
-        testing.Scenario([{"number": 0}]).inject(testing.FaultInjector())
-    assert refused.value.__notes__ == ["This is the fault with the index 0 of a scenario."]
+        testing.Scenario([{"number": 1}, {"number": 0}]).inject(testing.FaultInjector())
+    assert refused.value.__notes__ == ["This is the fault with the index 1 of a scenario."]
+
+
+@pytest.mark.parametrize("wrong", [{"device": "host:100"}, {"number": 0}, {"delay": -1.0}])
+def test_scenario_injects_all_faults_or_none(wrong: dict[str, Any]) -> None:
+    right = {"operation": "copy", "error": ""}
+    notes, pending, injected = eval_program("accelerator.faults.inject_all_or_none", right, wrong)
+    assert notes == ["This is the fault with the index 1 of a scenario."]
+    assert (pending, injected) == ([], [right])
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,18 @@ def test_replay_reads_changed_inputs_and_runs_no_python() -> None:
     assert entered == [1]
 
 
+def test_replay_runs_on_the_device_of_the_capture(devices: tuple[str, ...]) -> None:
+    stream, graph = Stream(devices[1], dedicated=True), Graph()
+    buffer = Buffer(2, stream=stream)
+    with stream, graph:
+        fill_(buffer, 3)
+    with accelerator.device_index(0):
+        graph.replay()
+        assert accelerator.current_device_index() == 0
+    accelerator.synchronize(devices[1])
+    assert read(buffer) == b"\3\3"
+
+
 def test_subclass_is_a_graph() -> None:
     class Named(Graph):
         def __new__(cls, label: str) -> Self:
@@ -102,14 +114,15 @@ def test_capture_includes_a_second_stream_from_its_wait_to_its_join(driver: str)
     assert seen == [1, 1, 1]
 
 
-def test_unjoined_stream_invalidates_the_capture() -> None:
+def test_unjoined_stream_invalidates_the_capture(driver: str) -> None:
     main, side = Stream(dedicated=True), Stream(dedicated=True)
     graph = Graph()
     with main:
         graph.capture_begin()
         side.wait_stream(main)
         accelerator.launch(side, print)
-        with pytest.raises(errors.GraphError):
+        number = rf"native_handle {side.native_handle}\b" if driver == "host" else ""
+        with pytest.raises(errors.GraphError, match=number):
             graph.capture_end()
     assert (main.is_capturing(), side.is_capturing()) == (False, False)
     with pytest.raises(errors.GraphError, match="nothing"), main:
@@ -236,6 +249,16 @@ def test_order_of_calls_is_checked() -> None:
         graph.reset()
         graph.capture_begin()
         graph.capture_end()
+
+
+def test_capture_inside_of_a_capture_is_refused_by_name() -> None:
+    with (
+        pytest.raises(errors.GraphError, match=r"Graph\.capture_begin failed"),
+        Stream(dedicated=True),
+        Graph(),
+        Graph(),
+    ):
+        pytest.fail("entered")
 
 
 def test_exception_aborts_the_capture() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -139,6 +140,30 @@ def test_launch_warns_of_a_coroutine_function() -> None:
     stream = Stream()
     accelerator.launch(stream, work)
     with pytest.raises(errors.AcceleratorError, match=r"work.*awaitable"):
+        stream.synchronize()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_launch_reports_that_a_generator_does_not_run(is_async: bool) -> None:
+    def work() -> Iterator[None]:
+        yield
+
+    async def async_work() -> AsyncIterator[None]:
+        yield
+
+    stream = Stream()
+    accelerator.launch(stream, async_work if is_async else work)
+    with pytest.raises(errors.AcceleratorError, match=r"work.*returned a generator"):
+        stream.synchronize()
+
+
+def test_partial_has_the_name_of_its_function() -> None:
+    def work(name: str) -> None:
+        raise ValueError(name)
+
+    stream = Stream()
+    accelerator.launch(stream, functools.partial(work, "text"))
+    with pytest.raises(errors.AcceleratorError, match=r"<locals>\.work failed"):
         stream.synchronize()
 
 

@@ -137,6 +137,8 @@ def test_stream_is_found_by_its_ids(two_devices: tuple[str, str]) -> None:
         Stream(stream_id=123456, device_index=0, device_type=stream.device_type)
     with pytest.raises(TypeError, match="together"):
         Stream(stream_id=1)
+    with pytest.raises(TypeError, match="together"):
+        Stream(**numbers, dedicated=True)
 
 
 def test_streams_are_equal_if_work_on_one_is_work_on_the_other(two_devices: tuple[str, str]) -> None:

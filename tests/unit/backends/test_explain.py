@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from enum import Enum
 
 import interlock
@@ -11,7 +12,7 @@ import pytest
 from interlock import backends, errors
 
 from tests.helpers.ids import stable_repr
-from tests.helpers.subprocess import eval_program, eval_python, marked_lines
+from tests.helpers.subprocess import eval_program, eval_python, marked_lines, run_program
 from tests.unit.backends.flag_specs import read_all
 
 pytestmark = pytest.mark.usefixtures("restored")
@@ -44,6 +45,19 @@ def test_explain_names_the_line_that_set_a_flag_if_traced() -> None:
     assert after == assigned
     assert deleted is None
     assert eval_program(SET_BY) == [None] * 5
+
+
+def test_modules_that_call_for_others_are_not_named() -> None:
+    program = "backends.flags.explain_who_set_a_flag_through_other_modules"
+    lines = marked_lines(program)
+    names = eval_program(program, env={"INTERLOCK_DEBUG": "1"})
+    assert names == [lines[mark] for mark in ("stack", "mock", "patch")]
+
+
+def test_file_whose_path_is_no_utf_8_is_named() -> None:
+    program = "backends.flags.print_who_set_a_flag"
+    done = run_program(program, list(b"/d\xff/x.py"), env={"INTERLOCK_DEBUG": "1"})
+    assert re.fullmatch(r"'/d(\\ufffd)+/x\.py:1'", done.stdout.strip())
 
 
 def test_explain_names_the_node_from_which_a_precision_is_inherited() -> None:

@@ -164,6 +164,31 @@ def test_variable_that_is_ignored_is_shown_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("INTERLOCK_ACCELERATOR", "host:x", "no device is available: INTERLOCK_ACCELERATOR is"),
+        ("INTERLOCK_ACCELERATOR", "none", None),
+        ("INTERLOCK_DETECT_RACES", "9", "ignored: it must be 0, 1 or poison, got '9'"),
+        ("ATEN_CPU_CAPABILITY", "foo", "ignored: the CPU has "),
+        ("ATEN_CPU_CAPABILITY", "default", None),
+        ("OMP_NUM_THREADS", "abc", "ignored: it must be a positive number, got 'abc'"),
+        ("OMP_NUM_THREADS", " 4,2", None),
+        ("MKL_NUM_THREADS", "-3", "ignored: it must be a positive number, got '-3'"),
+        ("MKL_VERBOSE", "9", "ignored: it must be 0, 1 or 2, got '9'"),
+        ("LOCAL_WORLD_SIZE", "2", None),
+        ("TORCH_CUDA_CHECK_STRAY_CONTEXT", "warn", None),
+    ],
+)
+def test_variables_that_are_no_flags_are_shown_with_their_problem(
+    name: str, value: str, problem: str | None
+) -> None:
+    reported = json.loads(interlock("--json", **{name: value}).stdout)["environment"]
+    (row,) = [row for row in reported if row["name"] == name]
+    assert row["value"] == value
+    assert row["problem"] is None if problem is None else row["problem"].startswith(problem)
+
+
+@pytest.mark.parametrize(
     ("state", "problem"),
     [
         ("{bad", "ignored: it must be JSON, got '{bad'"),

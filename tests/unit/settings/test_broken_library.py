@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from interlock import backends, settings
-from interlock.errors import SettingValueError
+from interlock.errors import ArgumentError, SettingValueError
 
 
 class Broken:
@@ -154,7 +154,13 @@ def test_restore_that_fails_names_the_setting_and_changes_nothing(library: Broke
 
 @pytest.mark.parametrize(
     ("timeout", "error"),
-    [("x", TypeError), (True, TypeError), (-1, ValueError), (float("nan"), ValueError), (1e300, ValueError)],
+    [
+        ("x", TypeError),
+        (True, TypeError),
+        (-1, ArgumentError),
+        (float("nan"), ArgumentError),
+        (1e300, ArgumentError),
+    ],
 )
 def test_timeout_that_is_no_number_of_seconds_is_refused(timeout: Any, error: type[Exception]) -> None:
     with pytest.raises(error) as caught:

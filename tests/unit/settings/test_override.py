@@ -12,7 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from interlock import settings
-from interlock.errors import SettingConflictError, SettingValueError, SettingWarning, UnknownSettingError
+from interlock.errors import (
+    ArgumentError,
+    SettingConflictError,
+    SettingValueError,
+    SettingWarning,
+    UnknownSettingError,
+)
 
 from tests.helpers.subprocess import run_program
 from tests.helpers.thread_worker import Worker
@@ -83,8 +89,12 @@ def test_values_are_set_all_or_none(library: Library) -> None:
     ("make", "error", "text"),
     [
         (lambda: settings.override(3), TypeError, "override: values must be a mapping, got int"),
-        (lambda: levels(1, on_conflict="x"), ValueError, 'override: on_conflict must be "raise", "wait" or'),
-        (lambda: levels(1, timeout=1), ValueError, 'timeout must be None unless on_conflict is "wait"'),
+        (
+            lambda: levels(1, on_conflict="x"),
+            ArgumentError,
+            'override: on_conflict must be "raise", "wait" or',
+        ),
+        (lambda: levels(1, timeout=1), ArgumentError, 'timeout must be None unless on_conflict is "wait"'),
         (lambda: levels("x").__enter__(), SettingValueError, "override: mylib.level must be an int, got 'x'"),  # type: ignore[arg-type]
         (lambda: settings.override({"mylib.x": 1}).__enter__(), UnknownSettingError, 'setting "mylib.x"'),
         (
@@ -188,6 +198,29 @@ def test_third_value_is_left_and_reported(library: Library) -> None:
         library.set_level(9)
     assert library.values["level"] == 9
     library.set_level(1)
+
+
+@pytest.mark.parametrize("value", [2, 3])
+def test_nested_scope_sets_its_value_over_a_third_one(library: Library, value: int) -> None:
+    with pytest.warns(SettingWarning, match=r"mylib\.level was set to 7"), levels(2):
+        library.set_level(7)
+        with levels(value):
+            assert library.values["level"] == value
+        assert library.values["level"] == 7
+    assert library.values["level"] == 7
+    library.set_level(1)
+
+
+@pytest.mark.parametrize("make", [lambda: levels(2), lambda: settings.pin({LEVEL: 2})], ids=["scope", "pin"])
+def test_joining_scope_or_pin_sets_its_value_over_a_third_one(
+    library: Library, workers: tuple[Worker, Worker], make: Callable[[], settings.override | settings.pin]
+) -> None:
+    with levels(2):
+        library.set_level(7)
+        scope = workers[0].do(lambda: make().__enter__())
+        assert library.values["level"] == 2
+        workers[0].do(lambda: scope.__exit__(None, None, None))
+    assert library.values["level"] == 1
 
 
 def test_third_value_is_left_on_this_thread_and_on_new_ones() -> None:

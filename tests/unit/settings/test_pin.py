@@ -7,7 +7,13 @@ import re
 
 import pytest
 from interlock import settings
-from interlock.errors import SettingConflictError, SettingPinnedError, SettingValueError, SettingWarning
+from interlock.errors import (
+    ArgumentError,
+    SettingConflictError,
+    SettingPinnedError,
+    SettingValueError,
+    SettingWarning,
+)
 
 from tests.helpers.thread_worker import Worker
 from tests.unit.settings.library import Library, library
@@ -91,7 +97,7 @@ def test_pin_inside_a_scope_nests(library: Library) -> None:
 
 
 def test_pin_refuses_wrong_arguments(library: Library) -> None:
-    with pytest.raises(ValueError, match='pin: on_write must be "raise", "warn" or "ignore"'):
+    with pytest.raises(ArgumentError, match='pin: on_write must be "raise", "warn" or "ignore"'):
         settings.pin({LEVEL: 2}, on_write="x")
     with pytest.raises(SettingValueError, match=r"pin: mylib\.tls must be a setting of the process"):
         settings.pin({"mylib.tls": 2})

@@ -211,11 +211,12 @@ def test_set_limits_is_refused_while_other_code_holds_a_pool(two: None) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"size": 0}, ArgumentError, 'size must be a positive int or "budget", got 0'),
-        ({"size": -2}, ArgumentError, 'size must be a positive int or "budget", got -2'),
-        ({"size": 1.5}, TypeError, 'size must be a positive int or "budget", got 1.5'),
-        ({"size": True}, TypeError, 'size must be a positive int or "budget", got True'),
-        ({"size": "all"}, TypeError, "size must be a positive int or \"budget\", got 'all'"),
+        ({"size": 0}, ArgumentError, 'size must be an int from 1 to 2**31 - 1 or "budget", got 0'),
+        ({"size": -2}, ArgumentError, 'size must be an int from 1 to 2**31 - 1 or "budget", got -2'),
+        ({"size": 2**70}, ArgumentError, f'size must be an int from 1 to 2**31 - 1 or "budget", got {2**70}'),
+        ({"size": 1.5}, TypeError, 'size must be an int from 1 to 2**31 - 1 or "budget", got 1.5'),
+        ({"size": True}, TypeError, 'size must be an int from 1 to 2**31 - 1 or "budget", got True'),
+        ({"size": "all"}, TypeError, "size must be an int from 1 to 2**31 - 1 or \"budget\", got 'all'"),
         ({"size": 1, "workers": 2}, ArgumentError, 'workers must be None unless size is "budget", got 2'),
         ({"pools": "openblas"}, TypeError, "pools must be an iterable of str or None, got 'openblas'"),
         ({"pools": [1]}, TypeError, "pools must be an iterable of str or None, got 1 in it"),

@@ -1,6 +1,6 @@
 //! The streams of a device.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{MutexGuard, Weak};
@@ -38,6 +38,12 @@ impl StreamTable {
         self.others().remove(id);
     }
 
+    /// Returns the id of the dedicated stream that had this handle, if it is among the last that were destroyed.
+    pub(crate) fn destroyed_id(&self, handle: StreamHandle) -> Option<i64> {
+        let others = self.others();
+        others.destroyed.iter().rev().find(|(destroyed, _)| *destroyed == handle).map(|(_, id)| *id)
+    }
+
     fn others(&self) -> MutexGuard<'_, OtherStreams> {
         self.others.lock()
     }
@@ -56,6 +62,8 @@ struct OtherStreams {
     /// The ids by handle. An external stream has the id of its handle for the rest of the process, because the
     /// allocator caches memory by id: c10 uses the handle for both.
     ids: HashMap<StreamHandle, i64>,
+    /// The dedicated streams that were destroyed last, for reports of their work.
+    destroyed: VecDeque<(StreamHandle, i64)>,
 }
 
 struct OtherStream {
@@ -87,11 +95,17 @@ impl OtherStreams {
         self.by_id.insert(stream.id(), OtherStream { stream: stream.weak(), handle, kind: stream.kind() });
     }
 
+    /// Removes a dedicated stream.
     fn remove(&mut self, id: i64) {
+        /// The number of destroyed streams that are remembered.
+        const REMEMBERED: usize = 256;
+        let Some(OtherStream { handle, .. }) = self.by_id.remove(&id) else { return };
+        if self.destroyed.len() == REMEMBERED {
+            self.destroyed.pop_front();
+        }
+        self.destroyed.push_back((handle, id));
         // Another library may have a stream with this handle.
-        if let Some(OtherStream { handle, .. }) = self.by_id.remove(&id)
-            && self.ids.get(&handle) == Some(&id)
-        {
+        if self.ids.get(&handle) == Some(&id) {
             self.ids.remove(&handle);
         }
     }

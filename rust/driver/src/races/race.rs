@@ -127,7 +127,7 @@ impl Race {
         }
         match (first.work.stream, second.work.stream) {
             (Some(_), Some(_)) => {
-                // The advice names no stream, because a destroyed one has no name in the program.
+                // The advice names no stream, because it may be destroyed.
                 let (work, after) = (first.work_of(name), second.owner(name));
                 format!(
                     "{after} does not wait for {work}: record an event on its stream after it and let the other \

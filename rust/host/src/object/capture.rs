@@ -179,7 +179,7 @@ impl Inner {
             let device =
                 self.streams.get(&id).map(|stream| format!(" of {}", device::named(stream.device())));
             format!(
-                "the stream {id}{} was not joined back: no stream waits for its last work",
+                "the stream with native_handle {id}{} was not joined back: no stream waits for its last work",
                 device.unwrap_or_default()
             )
         });

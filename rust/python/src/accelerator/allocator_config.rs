@@ -216,7 +216,10 @@ fn by_size_of(key: &'static Key, given: &Bound<'_, PyMapping>) -> PyResult<Round
         let divisions = extract_int(&divisions, argument(key.name), key.expected)?;
         match size.cast::<PyString>() {
             Ok(text) if text == REST => rest = Some(divisions),
-            _ => steps.push((extract_int(&size, argument(key.name), key.expected)?, divisions)),
+            _ => steps.push((
+                extract_int(&size, format!("{}: a size", argument(key.name)), key.expected)?,
+                divisions,
+            )),
         }
     }
     steps.sort_unstable();

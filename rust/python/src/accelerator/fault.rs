@@ -5,7 +5,7 @@ use std::time::Duration;
 use interlock::accelerator::host::{Chance, Fault, FaultEffect, FaultOperation};
 use interlock::accelerator::{Device as CoreDevice, DeviceType, Error};
 use interlock_core::base::quote::quoted;
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt};
 
@@ -13,7 +13,7 @@ use super::stream;
 use crate::args::{extract_int, extract_str};
 use crate::device;
 use crate::errors::exception;
-use crate::switches::extract_as;
+use crate::switches::{self, extract_as};
 
 const AT_LEAST_1: &str = "at least 1";
 
@@ -23,13 +23,13 @@ fn refused(py: Python<'_>, argument: &str, given: impl Into<String>, allowed: &s
 }
 
 /// Extracts an optional text argument.
-pub(super) fn optional_text(given: Option<&Bound<'_, PyAny>>, argument: &str) -> PyResult<Option<String>> {
+fn optional_text(given: Option<&Bound<'_, PyAny>>, argument: &str) -> PyResult<Option<String>> {
     let name = format!("FaultInjector.inject: {argument}");
     given.map(|given| extract_str(given, &name).map(std::borrow::Cow::into_owned)).transpose()
 }
 
 /// Extracts `operation`.
-pub(super) fn operation(given: &Bound<'_, PyAny>) -> PyResult<FaultOperation> {
+fn operation(given: &Bound<'_, PyAny>) -> PyResult<FaultOperation> {
     let name = extract_str(given, "FaultInjector.inject: operation")?;
     name.parse().map_err(|_| {
         let names = FaultOperation::ALL.map(|operation| format!("\"{operation}\""));
@@ -38,12 +38,12 @@ pub(super) fn operation(given: &Bound<'_, PyAny>) -> PyResult<FaultOperation> {
 }
 
 /// Extracts `device`.
-pub(super) fn device(given: &Bound<'_, PyAny>) -> PyResult<u8> {
+fn device(given: &Bound<'_, PyAny>) -> PyResult<u8> {
     Ok(device::with_index(given, "FaultInjector.inject")?.index().unwrap_or(0))
 }
 
 /// Extracts `stream`: a stream, or its handle.
-pub(super) fn stream(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn stream(given: &Bound<'_, PyAny>) -> PyResult<u64> {
     if given.is_instance_of::<PyInt>() && !given.is_instance_of::<PyBool>() {
         return extract_int(given, "FaultInjector.inject: stream", "a stream or its native_handle");
     }
@@ -52,12 +52,12 @@ pub(super) fn stream(given: &Bound<'_, PyAny>) -> PyResult<u64> {
 }
 
 /// Extracts `number`.
-pub(super) fn number(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn number(given: &Bound<'_, PyAny>) -> PyResult<u64> {
     extract_int(given, "FaultInjector.inject: number", AT_LEAST_1)
 }
 
 /// Extracts `times`.
-pub(super) fn times(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+fn times(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     if given.is_none() {
         return Ok(None);
     }
@@ -65,7 +65,7 @@ pub(super) fn times(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
 }
 
 /// Extracts `seed`.
-pub(super) fn seed(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn seed(given: &Bound<'_, PyAny>) -> PyResult<u64> {
     extract_int(given, "FaultInjector.inject: seed", "from 0 to 2**64 - 1")
 }
 
@@ -78,13 +78,13 @@ fn float(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<f64> {
 }
 
 /// Returns the chance of `probability` and `seed`.
-pub(super) fn chance(probability: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Option<Chance>> {
+fn chance(probability: Option<&Bound<'_, PyAny>>, seed: u64) -> PyResult<Option<Chance>> {
     let chance = |given| Ok(Chance { probability: float(given, "probability")?, seed });
     probability.map(chance).transpose()
 }
 
 /// Returns what a fault does. Without a delay and `never` it fails the operation.
-pub(super) fn effect(
+fn effect(
     py: Python<'_>,
     error: Option<String>,
     sticky: bool,
@@ -118,15 +118,63 @@ pub(super) fn effect(
     })
 }
 
+/// The keyword arguments of `FaultInjector.inject`.
+const ARGUMENTS: [&str; 12] = [
+    "operation",
+    "error",
+    "sticky",
+    "delay",
+    "never",
+    "name",
+    "device",
+    "stream",
+    "number",
+    "times",
+    "probability",
+    "seed",
+];
+
+/// Returns the fault with these arguments of `inject`.
+pub(super) fn from_dict(arguments: &Bound<'_, PyDict>) -> PyResult<Fault> {
+    for name in arguments.keys() {
+        if !ARGUMENTS.iter().any(|known| name.eq(known).unwrap_or(false)) {
+            let message = format!("FaultInjector.inject() got an unexpected keyword argument '{name}'");
+            return Err(PyTypeError::new_err(message));
+        }
+    }
+    let get = |name| arguments.get_item(name);
+    let some = |name| Ok::<_, PyErr>(get(name)?.filter(|given| !given.is_none()));
+    let seed = get("seed")?.map_or(Ok(0), |given| seed(&given))?;
+    let effect = effect(
+        arguments.py(),
+        optional_text(some("error")?.as_ref(), "error")?,
+        get("sticky")?.map_or(Ok(false), |given| switches::inject::sticky(&given))?,
+        some("delay")?.as_ref(),
+        get("never")?.map_or(Ok(false), |given| switches::inject::never(&given))?,
+    )?;
+    Ok(Fault {
+        operation: some("operation")?.map(|given| operation(&given)).transpose()?,
+        name: optional_text(some("name")?.as_ref(), "name")?,
+        device: some("device")?.map(|given| device(&given)).transpose()?,
+        stream: some("stream")?.map(|given| stream(&given)).transpose()?,
+        number: get("number")?.map_or(Ok(1), |given| number(&given))?,
+        times: get("times")?.map_or(Ok(Some(1)), |given| times(&given))?,
+        chance: chance(some("probability")?.as_ref(), seed)?,
+        ..Fault::new(effect)
+    })
+}
+
 /// Returns the arguments of `inject` that differ from their defaults.
 pub(super) fn to_dict<'py>(py: Python<'py>, fault: &Fault) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     if let Some(operation) = fault.operation {
         dict.set_item("operation", operation.name())?;
     }
+    let is_allocation =
+        matches!(fault.operation, Some(FaultOperation::Allocation | FaultOperation::PinnedAllocation));
     match &fault.effect {
-        // The text of a failing allocation is not reported.
-        FaultEffect::Fail { reason } if reason.is_empty() => {}
+        // As of `fail_allocation`.
+        FaultEffect::Fail { reason } if reason.is_empty() && is_allocation => {}
         FaultEffect::Fail { reason } => dict.set_item("error", reason)?,
         FaultEffect::LoseDevice { reason } => {
             dict.set_item("error", reason)?;

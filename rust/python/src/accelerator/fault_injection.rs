@@ -1,7 +1,7 @@
 //! Injection of errors into the host driver, for tests.
 
-use interlock::accelerator::held_objects;
-use interlock::accelerator::host::{self, Fault};
+use interlock::accelerator::host;
+use interlock::accelerator::{Error, held_objects};
 use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
@@ -10,7 +10,7 @@ use super::fault;
 use crate::args::{extract_int, extract_str};
 use crate::detach::detach;
 use crate::device;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, exception};
 use crate::switches;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -115,39 +115,34 @@ impl FaultInjector {
     ///     >>> seen
     ///     [0, 2]
     #[pyo3(
-        signature = (operation = None, *, error = None, sticky = false, delay = None, never = false, name = None,
-                     device = None, stream = None, number = 1, times = Some(1), probability = None, seed = 0),
+        signature = (operation = None, **options),
         text_signature = "($self, operation=None, *, error=None, sticky=False, delay=None, never=False, name=None, \
                           device=None, stream=None, number=1, times=1, probability=None, seed=0)"
     )]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn inject(
         &self,
         py: Python<'_>,
         operation: Option<&Bound<'_, PyAny>>,
-        error: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = switches::inject::sticky)] sticky: bool,
-        delay: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = switches::inject::never)] never: bool,
-        name: Option<&Bound<'_, PyAny>>,
-        device: Option<&Bound<'_, PyAny>>,
-        stream: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = fault::number)] number: u64,
-        #[pyo3(from_py_with = fault::times)] times: Option<u64>,
-        probability: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = fault::seed)] seed: u64,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let fault = Fault {
-            operation: operation.map(fault::operation).transpose()?,
-            name: fault::optional_text(name, "name")?,
-            device: device.map(fault::device).transpose()?,
-            stream: stream.map(fault::stream).transpose()?,
-            number,
-            times,
-            chance: fault::chance(probability, seed)?,
-            ..Fault::new(fault::effect(py, fault::optional_text(error, "error")?, sticky, delay, never)?)
+        let options = options.map_or_else(|| Ok(PyDict::new(py)), |options| options.copy())?;
+        options.set_item("operation", operation)?;
+        self.0.inject(fault::from_dict(&options)?).into_py_result(py)
+    }
+
+    /// Inject all of several faults, which are dicts of the arguments of `inject`, or none. An error has the index of its
+    /// fault as a note.
+    fn _inject_all(&self, py: Python<'_>, faults: Vec<Bound<'_, PyDict>>) -> PyResult<()> {
+        let with_index = |index: usize, error: PyErr| {
+            let note = format!("This is the fault with the index {index} of a scenario.");
+            error.value(py).call_method1("add_note", (note,)).map_or_else(|other| other, |_| error)
         };
-        self.0.inject(fault).into_py_result(py)
+        let parse = |(index, dict)| fault::from_dict(dict).map_err(|error| with_index(index, error));
+        let faults = faults.iter().enumerate().map(parse).collect::<PyResult<_>>()?;
+        self.0.inject_all(faults).map_err(|(index, error)| match error {
+            Error::NoAccelerator { .. } => exception(py, &error),
+            _ => with_index(index, exception(py, &error)),
+        })
     }
 
     /// Return the faults that are still to occur, or may occur again, in the order in which they were injected.

@@ -93,9 +93,11 @@ impl Stream {
                 });
                 Ok(Stream::of(stream.into_py_result(py)?))
             }
-            (Some(id), Some(index), Some(kind)) if device.is_none() => of_id(py, id, index, kind),
+            (Some(id), Some(index), Some(kind)) if device.is_none() && priority == 0 && !dedicated => {
+                of_id(py, id, index, kind)
+            }
             _ => Err(PyTypeError::new_err(
-                "Stream: pass a device, or stream_id, device_index and device_type together",
+                "Stream: pass a device, priority and dedicated, or stream_id, device_index and device_type together",
             )),
         }
     }

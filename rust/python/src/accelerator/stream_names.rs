@@ -10,6 +10,9 @@ pub(super) fn name_of(stream: StreamHandle) -> String {
     match Stream::of_handle(stream) {
         Some(found) if found.kind() == StreamKind::Default => format!("the default stream of {device}"),
         Some(found) => format!("stream {} of {device}", found.id()),
-        None => format!("a destroyed or internal stream of {device}"),
+        None => match Stream::destroyed_id(stream) {
+            Some(id) => format!("stream {id} of {device}, which was destroyed"),
+            None => format!("an internal stream of {device}"),
+        },
     }
 }

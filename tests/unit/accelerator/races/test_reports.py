@@ -61,17 +61,16 @@ def test_race_has_both_accesses() -> None:
     assert str(race).endswith(f"missing: {race.missing}")
 
 
-def test_advice_names_no_destroyed_stream() -> None:
+def test_destroyed_streams_are_named() -> None:
     writer, reader, buffer = new_streams()
+    names = [f"stream {each.stream_id} of {buffer.device}, which was destroyed" for each in (writer, reader)]
     with testing.detect_races() as races:
         race_once(writer, reader, buffer)
         accelerator.synchronize()
-        name = str(buffer.device)
         del writer, reader, buffer
-    destroyed = f"a destroyed or internal stream of {name}"
     (race,) = races
     what, _, advice = race.missing.partition(": ")
-    assert what == f"{destroyed} does not wait for {race.first.operation} ({destroyed})"
+    assert what == f"{names[1]} does not wait for {race.first.operation} ({names[0]})"
     assert advice.startswith(
         "record an event on its stream after it and let the other stream wait for the event"
     )

@@ -16,6 +16,9 @@ use crate::device::{self, Device};
 use crate::errors::{IntoPyResult, exception, new_exception, new_type_error};
 use crate::switches;
 
+/// The sizes and positions that are accepted, for messages.
+const SIZES: &str = "from 0 to 2**64 - 1";
+
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Buffer>()?;
     module.add_function(wrap_pyfunction!(annotate, module)?)
@@ -173,7 +176,7 @@ impl Buffer {
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = nbytes.py();
-        let nbytes = extract_int(nbytes, "Buffer: nbytes", "0 or more")?;
+        let nbytes = extract_int(nbytes, "Buffer: nbytes", SIZES)?;
         let (device, stream) = (device::optional(device, "Buffer")?, stream::optional(stream, "Buffer")?);
         stream.as_ref().map_or(Ok(()), |stream| check_device(py, stream, device))?;
         let memory = detach(py, || match &stream {
@@ -301,9 +304,8 @@ impl Buffer {
     fn slice(&self, start: &Bound<'_, PyAny>, stop: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = start.py();
         let memory = self.memory(py, "Buffer.slice")?;
-        let allowed = "0 or more";
-        let start = extract_int(start, "Buffer.slice: start", allowed)?;
-        let stop = extract_optional_int(stop, "Buffer.slice: stop", allowed)?;
+        let start = extract_int(start, "Buffer.slice: start", SIZES)?;
+        let stop = extract_optional_int(stop, "Buffer.slice: stop", SIZES)?;
         memory.slice(start..stop.unwrap_or(memory.bytes())).into_py_result(py).map(Buffer::of)
     }
 
