@@ -168,9 +168,9 @@ def environment() -> Iterator[str]:
 
 Every variable that interlock reads. `python -m interlock` prints those that are set, each with the reason
 if it is ignored, except those of the command line and most of the launcher's. A variable that begins with
-`INTERLOCK_` and has a typo in its name issues a `FlagEnvironmentWarning` on import, which suggests the correct
-name. An empty value is invalid for flags and for `INTERLOCK_DEBUG`; other variables of interlock count as not
-set if they are empty.
+`INTERLOCK_` and has a typo in its name issues a `FlagEnvironmentWarning` on import, which suggests the
+correct name. An empty value is invalid for flags and for `INTERLOCK_DEBUG`; other variables of interlock
+count as not set if they are empty.
 
 Flags of other libraries have [variables of their own](registering.md#environment).
 
