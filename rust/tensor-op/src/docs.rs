@@ -1,149 +1,7 @@
 //! The documentation of an operation and of its forms.
 
-const INPUT: &str = "input: The tensor.";
-const TENSOR: &str = "input: A tensor.";
-const OTHER_OPERAND: &str = "other: A tensor or a number. Shapes are broadcast and dtypes promoted.";
-const ANOTHER_DTYPE: &str = "DTypeError: The tensor has another dtype.";
-const LEAF: &str = "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.";
-
-/// Frequent sentences, by the name that stands for them. An empty one leaves its line out.
-const SENTENCES: &[(&str, &str)] = &[
-    ("input", INPUT),
-    ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
-    ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
-    ("no_dimensions", "ShapeError: The tensor has no dimensions."),
-    (
-        "complex",
-        "input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are\n        \
-         converted to float32.",
-    ),
-    ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
-    ("no_real", "ShapeError: `input` has no dimension."),
-    (
-        "fft_norm",
-        "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for\n        \
-         \"ortho\", 1 over the number of points for \"forward\".",
-    ),
-    (
-        "ifft_norm",
-        "norm: The factor of the result: 1 over the number of points for \"backward\" and None, 1 over its root for\n        \
-         \"ortho\", 1 for \"forward\".",
-    ),
-    ("no_points", "ArgumentError: `n` is below 1, or `norm` has another value."),
-    (
-        "no_sizes",
-        "ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension\n        \
-         twice; or `norm` has another value.",
-    ),
-    ("no_tensors", "ArgumentError: `tensors` is empty."),
-    ("devices", "RuntimeError: `tensors` contains tensors on different devices."),
-    ("dim_twice", "ArgumentError: `dim` names a dimension twice."),
-    (
-        "sizes",
-        "args: The sizes, as separate ints or as one tuple or list.\n    \
-         size: The sizes as a tuple or list, by name instead of `args`.",
-    ),
-    (
-        "new_tensor",
-        "layout: `interlock.strided` or None, which means the same.\n    \
-         device: The device; None means the default device.\n    \
-         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
-         pin_memory: Whether a CPU tensor is allocated in pinned memory.",
-    ),
-    (
-        "new_tensor_like",
-        "dtype: The element type; None means the dtype of the tensor.\n    \
-         layout: `interlock.strided` or None, which means the same.\n    \
-         device: The device; None means the device of the tensor.\n    \
-         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
-         pin_memory: Whether a CPU tensor is allocated in pinned memory.",
-    ),
-    (
-        "new_tensor_errors",
-        "DTypeError: `requires_grad` is True for a dtype that is not floating point.\n    \
-         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.\n    \
-         OutOfMemoryError: Not enough memory is available.",
-    ),
-    (
-        "memory_format",
-        "memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.",
-    ),
-    ("leaf", LEAF),
-    ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
-    (
-        "dims",
-        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.",
-    ),
-    ("keepdim", "keepdim: Whether reduced dimensions remain, with size 1."),
-    // The dtypes of operations on one tensor, and the errors for others.
-    ("any", INPUT),
-    ("floats", "input: The tensor. Integers and bools are converted to float32."),
-    ("floats_only", "input: The tensor, of a floating-point dtype."),
-    ("integral", "input: The tensor, of integers or bools."),
-    ("numbers", "input: The tensor, of any dtype except bool."),
-    ("wrong_any", ""),
-    ("wrong_floats", ""),
-    ("wrong_floats_only", ANOTHER_DTYPE),
-    ("wrong_integral", ANOTHER_DTYPE),
-    ("wrong_numbers", ANOTHER_DTYPE),
-    // The operands of operations on two, and the errors for their dtypes.
-    ("input_any", "input: A tensor or a number."),
-    ("input_left", TENSOR),
-    ("input_tensors", TENSOR),
-    ("other_any", OTHER_OPERAND),
-    ("other_left", OTHER_OPERAND),
-    ("other_tensors", "other: A tensor. Shapes are broadcast and dtypes promoted."),
-    ("promoted_dividing", ""),
-    ("promoted_promoting", ""),
-    ("promoted_floating", "DTypeError: The promoted dtype is not floating point."),
-    ("promoted_integral", "DTypeError: The promoted dtype is floating point."),
-    ("promoted_integers", "DTypeError: The promoted dtype is floating point or bool."),
-    (
-        "promoted_divisible",
-        "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool.",
-    ),
-    // Reductions.
-    ("dim_or_all", "dim: The dimension. None means all elements."),
-    ("dims_or_all", "dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all."),
-    (
-        "dims_or_unbiased",
-        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.",
-    ),
-    ("unbiased", "unbiased: Whether the correction is 1, or 0. Not together with `correction`."),
-    ("correction", "correction: What is subtracted from the number of elements. None means 1."),
-    ("unbiased_twice", "TypeError: Both `unbiased` and `correction` are given."),
-    ("no_floats", "DTypeError: The elements are not floating point."),
-    (
-        "wide_dtype",
-        "dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.",
-    ),
-    (
-        "float_dtype",
-        "dtype: The floating-point dtype to convert the elements to first. None means no change.",
-    ),
-    ("no_float_dtype", "DTypeError: The elements are not floating point, and `dtype` does not convert them."),
-    ("no_bools", "DTypeError: The tensor is a bool tensor."),
-    ("empty_dim", "IndexError: The reduced dimension has size 0."),
-    ("stable", "stable: Whether the order of equal elements is preserved, which it always is."),
-    // Linear algebra.
-    (
-        "matrices",
-        "input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.",
-    ),
-    ("square_a", "A: A square matrix of float32 or float64, or a batch of them."),
-    ("not_square", "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions."),
-    (
-        "driver",
-        "driver: An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm.",
-    ),
-    ("driver_on_cpu", "ArgumentError: `driver` has another value, or is not None for matrices on the CPU."),
-    ("not_matrix", "ShapeError: There are fewer than 2 dimensions."),
-    ("not_float", "DTypeError: The dtype is not float32 or float64."),
-    ("singular", "LinAlgError: A matrix is singular; the message has its position in the batch."),
-    ("rtol", "rtol: The relative tolerance."),
-    ("atol", "atol: The absolute tolerance."),
-    ("equal_nan", "equal_nan: Whether NaN is close to NaN."),
-];
+use crate::parameter::Argument;
+use crate::sentences::{ARGUMENTS, ERRORS, LEAF, SENTENCES};
 
 const OUT_OF_RESULTS: &str = "    out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
     None for new ones.";
@@ -179,8 +37,9 @@ pub struct Docs {
 }
 
 impl Docs {
-    /// Parses the documentation of an operation whose function has the argument `out` or not.
-    pub fn parse(lines: &[String], out: Out) -> Self {
+    /// Parses the documentation of an operation with these arguments. Returns an error unless there is an entry for each of
+    /// them, written or derived from its name and type, and for no other.
+    pub fn parse(lines: &[String], arguments: &[Argument], out: Out) -> Result<Self, String> {
         let mut docs = Docs {
             summary: Vec::new(),
             arguments: Vec::new(),
@@ -205,15 +64,24 @@ impl Docs {
                 lines.pop();
             }
         }
+        docs.arguments = all_arguments(&docs.arguments, arguments)?;
+        docs.raises.extend(further_errors(&docs.raises, arguments));
         let (argument, dtype_error) = match out {
-            Out::None => return docs,
+            Out::None => return Ok(docs),
             Out::Result { is_exact } => (OUT, is_exact.then_some(EXACT_OUT_ERROR)),
             Out::Results => (OUT_OF_RESULTS, Some(EXACT_OUT_ERROR)),
             Out::New => (OUT_OF_NEW, Some(NEW_OUT_ERROR)),
         };
         docs.arguments.push(argument.to_owned());
         docs.raises.extend([dtype_error, Some(OUT_ERROR)].into_iter().flatten().map(str::to_owned));
-        docs
+        Ok(docs)
+    }
+
+    /// Sets what the operation returns, unless that is written.
+    pub fn returns_by_default(&mut self, sentence: &str) {
+        if self.returns.is_empty() {
+            self.returns.push(format!("    {sentence}"));
+        }
     }
 
     /// Returns the documentation of the function `name` of an operation that is declared as `declared`.
@@ -285,26 +153,66 @@ fn with_sentence(line: &str) -> Vec<String> {
     }
 }
 
-/// Returns the lines of a section without the entries of these names.
-fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
-    let mut is_kept = true;
-    let mut kept = Vec::new();
+/// Returns the entries of a section, each with its name and its lines.
+fn entries(lines: &[String]) -> Vec<(&str, Vec<String>)> {
+    let mut entries: Vec<(&str, Vec<String>)> = Vec::new();
     for line in lines {
         let entry = line.strip_prefix("    ").filter(|entry| !entry.starts_with(' '));
         if let Some((name, _)) = entry.and_then(|entry| entry.split_once(':')) {
-            is_kept = !names.contains(&name.trim_start_matches('*'));
+            entries.push((name, Vec::new()));
         }
-        if is_kept {
-            kept.push(line.clone());
+        if let Some((_, lines)) = entries.last_mut() {
+            lines.push(line.clone());
         }
     }
-    kept
+    entries
+}
+
+/// Returns the lines of a section without the entries of these names.
+fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
+    entries(lines)
+        .into_iter()
+        .filter(|(name, _)| !names.contains(name))
+        .flat_map(|(_, lines)| lines)
+        .collect()
+}
+
+/// Returns the entries of all arguments in the order of the signature: the written ones, and the sentences of others.
+fn all_arguments(written: &[String], arguments: &[Argument]) -> Result<Vec<String>, String> {
+    let mut written = entries(written);
+    let mut all = Vec::new();
+    for argument in arguments {
+        let sentence = ARGUMENTS.iter().find(|(name, kind, _)| argument.is(name, kind, &argument.kind));
+        match (written.iter().position(|(name, _)| *name == argument.name), sentence) {
+            (Some(position), _) => all.extend(written.remove(position).1),
+            (None, Some((name, _, sentence))) => all.push(format!("    {name}: {sentence}")),
+            (None, None) => return Err(format!("the argument `{}` has no entry in `Args`", argument.name)),
+        }
+    }
+    match written.first() {
+        Some((name, _)) => Err(format!("`Args` has an entry for `{name}`, which is no argument")),
+        None => Ok(all),
+    }
+}
+
+/// Returns the entries of the errors that follow from the arguments, unless a written entry of the error mentions them.
+fn further_errors(written: &[String], arguments: &[Argument]) -> Vec<String> {
+    let written = entries(written);
+    let is_written = |error: &str, mention: &str| {
+        let of_error = written.iter().filter(|(name, _)| *name == error);
+        of_error.flat_map(|(_, lines)| lines).any(|line| line.contains(mention))
+    };
+    let errors = arguments.iter().flat_map(|argument| {
+        let of_argument = ERRORS.iter().filter(|(name, kind, ..)| argument.is(name, kind, argument.inner()));
+        of_argument.filter(|(_, _, error, mention, _)| !is_written(error, mention))
+    });
+    let entry = |(_, _, error, _, sentence): &(_, _, &str, _, &str)| format!("    {error}: {sentence}");
+    errors.map(entry).flat_map(|entry| entry.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
 /// Adds an entry for `*args` before the entry of the argument `variadic`, whose ints may be passed as separate arguments.
 fn with_separate(mut lines: Vec<String>, variadic: Option<&str>) -> Vec<String> {
     if let Some(name) = variadic
-        && !lines.iter().any(|line| line.starts_with("    args:"))
         && let Some(at) = lines.iter().position(|line| line.starts_with(&format!("    {name}:")))
     {
         lines.insert(at, format!("    args: `{name}`, as separate ints or as one tuple or list."));
@@ -334,12 +242,11 @@ mod tests {
 Return the sums along a dimension.
 
 Args:
-    {input}
     dim: The dimension, which is
         one of the tensor.
 
 Raises:
-    {no_dim}
+    {no_tensors}
     {wrong_any}
 
 Example:
@@ -349,7 +256,10 @@ Example:
 
     fn docs(has_out: bool) -> Docs {
         let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
-        Docs::parse(&lines, if has_out { Out::Result { is_exact: true } } else { Out::None })
+        let argument = |(name, kind): (&str, &str)| Argument { name: name.to_owned(), kind: kind.to_owned() };
+        let arguments = [("input", "CoreTensor"), ("dim", "Option<i64>"), ("keepdim", "bool")].map(argument);
+        Docs::parse(&lines, &arguments, if has_out { Out::Result { is_exact: true } } else { Out::None })
+            .unwrap()
     }
 
     #[test]
@@ -358,8 +268,8 @@ Example:
         assert!(text.starts_with("Return the sums along a dimension.\n\nArgs:\n    input: The tensor.\n"));
         assert!(text.contains("    out: The tensor that receives the result"));
         assert!(text.contains(
-            "Raises:\n    IndexError: The tensor does not have dimension `dim`.\n    DTypeError: `out` has another dtype than the \
-             result.\n    RuntimeError: `out`"
+            "Raises:\n    ArgumentError: `tensors` is empty.\n    IndexError: The tensor does not have dimension `dim`.\n    \
+             DTypeError: `out` has another dtype than the result.\n    RuntimeError: `out`"
         ));
         assert!(text.ends_with(
             "Example:\n    >>> import interlock\n    >>> interlock.sums2(x, 0)\n    tensor([1, 3])"
@@ -372,8 +282,18 @@ Example:
         assert_eq!(
             text,
             "Return the sums along a dimension.\n\nSee `interlock.sums`.\n\nArgs:\n    dim: The dimension, which is\n        \
-             one of the tensor.\n\nRaises:\n    IndexError: The tensor does not have dimension `dim`."
+             one of the tensor.\n    keepdim: Whether reduced dimensions remain, with size 1.\n\nRaises:\n    ArgumentError: \
+             `tensors` is empty.\n    IndexError: The tensor does not have dimension `dim`."
         );
+    }
+
+    #[test]
+    fn written_entries_replace_sentences() {
+        let lines =
+            ["Args:", "    dim: A dim.", "Raises:", "    IndexError: `dim` is wrong."].map(str::to_owned);
+        let dim = Argument { name: "dim".to_owned(), kind: "i64".to_owned() };
+        let text = Docs::parse(&lines, &[dim], Out::None).unwrap().of_own_method("", None);
+        assert_eq!(text, "\n\nArgs:\n    dim: A dim.\n\nRaises:\n    IndexError: `dim` is wrong.");
     }
 
     #[test]

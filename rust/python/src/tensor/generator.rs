@@ -228,8 +228,8 @@ impl<'a> FromArgument<'a, '_> for GivenGenerator<'a> {
 }
 
 impl<'a> GivenGenerator<'a> {
-    /// Returns the generator that draws for `op` in this kind of memory: the default one, if none was passed.
-    pub fn or_default(given: Option<Self>, op: &'static str, placement: Placement) -> Result<&'a Generator> {
+    /// Returns the generator that draws in this kind of memory: the default one, if none was passed.
+    pub fn or_default(given: Option<Self>, placement: Placement) -> Result<&'a Generator> {
         let Some(GivenGenerator(generator)) = given else { return Ok(Generator::of(placement)) };
         let wanted = match placement {
             Placement::Cpu | Placement::Pinned => CoreDevice::CPU,
@@ -238,7 +238,7 @@ impl<'a> GivenGenerator<'a> {
         if generator.device.kind() != wanted.kind() {
             let expected = format!("be for devices of type {}", wanted.kind());
             let given = format!("one for {}", generator.device.kind());
-            return Err(Error::value(op, "generator", expected, given));
+            return Err(Error::value("Generator", "generator", expected, given));
         }
         Ok(generator.core())
     }

@@ -179,6 +179,18 @@ pub(in crate::tensor) type NamedPair = Named<2, false>;
 pub(in crate::tensor) type LinalgPair = Named<2, true>;
 pub(in crate::tensor) type LinalgTriple = Named<3, true>;
 
+impl<const IS_LINALG: bool> From<(CoreTensor, CoreTensor)> for Named<2, IS_LINALG> {
+    fn from((first, second): (CoreTensor, CoreTensor)) -> Self {
+        Named([first, second])
+    }
+}
+
+impl<const IS_LINALG: bool> From<(CoreTensor, CoreTensor, CoreTensor)> for Named<3, IS_LINALG> {
+    fn from((first, second, third): (CoreTensor, CoreTensor, CoreTensor)) -> Self {
+        Named([first, second, third])
+    }
+}
+
 impl<const COUNT: usize, const IS_LINALG: bool> IntoPython for Named<COUNT, IS_LINALG> {
     const ANNOTATION: &'static str = if IS_LINALG { "_return_types.linalg_{}" } else { "_return_types.{}" };
 

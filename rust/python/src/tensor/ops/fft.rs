@@ -11,7 +11,6 @@ macro_rules! along_one {
         $($(#[$doc])*
         ///
         /// Raises:
-        ///     {no_dim}
         ///     {no_points}
         #[doc = concat!("     {no_", stringify!($numbers), "}")]
         #[tensor_op(

@@ -163,7 +163,6 @@ macro_rules! accumulated {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
         ///     tensor1: A tensor.
         ///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
         ///     value: A number; None means 1.

@@ -69,7 +69,6 @@ fn where_<'py>(
 /// Return this tensor where a condition is true and `other` elsewhere.
 ///
 /// Args:
-///     input: The tensor.
 ///     condition: A bool tensor.
 ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
 #[tensor_op(method, name = "where", example = "x, x > 1, y")]

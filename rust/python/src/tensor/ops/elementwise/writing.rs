@@ -10,9 +10,6 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 ///     input: The tensor, which is changed.
 ///     value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
 ///
-/// Returns:
-///     The tensor itself.
-///
 /// Raises:
 ///     ArgumentError: The dtype cannot hold the number.
 ///     ShapeError: `value` is a tensor with dimensions.
@@ -31,9 +28,6 @@ fn fill_(_to: WriteTo, input: &CoreTensor, value: Operand<'_>) -> Result<CoreTen
 /// Args:
 ///     input: The tensor, which is changed.
 ///
-/// Returns:
-///     The tensor itself.
-///
 /// Raises:
 ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
 ///
@@ -51,9 +45,6 @@ fn zero_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
 ///     input: The tensor, which is changed.
 ///     src: The tensor, which is broadcast, converted to this dtype and moved to this device.
 ///     non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     ShapeError: `src` cannot be broadcast to the shape of this tensor.

@@ -51,7 +51,6 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
 /// Return the QR factors of matrices.
 ///
 /// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
 ///     mode: "reduced" for a factor Q with as many columns as the smaller size of the matrix, "complete" for a square
 ///         one, or "r" for R only; Q is then empty.
 ///
@@ -75,16 +74,12 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
     explain = A.explain_qr(mode),
     example = "square; x; x.mT; x, mode='complete'"
 )]
-fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> Result<LinalgPair> {
-    let (q, r) = A.qr(mode)?;
-    Ok(Named([q, r]))
-}
+fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> Result<LinalgPair>;
 
 /// Return the eigenvalues and eigenvectors of symmetric matrices.
 ///
 /// Args:
 ///     {matrices}
-///     UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
 ///
 /// Returns:
 ///     A named tuple `(eigenvalues, eigenvectors)`. The eigenvalues are in ascending order, and the eigenvectors are
@@ -92,7 +87,6 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
 ///     is infinite or NaN. Every result for a matrix that is not finite is NaN.
 ///
 /// Raises:
-///     ArgumentError: `UPLO` has another value.
 ///     {not_square}
 ///     {not_float}
 ///
@@ -116,10 +110,8 @@ fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -
 ///
 /// Args:
 ///     {matrices}
-///     UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
 ///
 /// Raises:
-///     ArgumentError: `UPLO` has another value.
 ///     {not_square}
 ///     {not_float}
 ///
@@ -134,9 +126,7 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 /// Return the singular value decomposition of matrices.
 ///
 /// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
 ///     full_matrices: Whether U and Vh are square, else they have as many vectors as there are singular values.
-///     {driver}
 ///
 /// Returns:
 ///     A named tuple `(U, S, Vh)`. The singular values S are in descending order, and the vectors, whose signs are
@@ -144,7 +134,6 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 ///     infinite or NaN. Gradients of the vectors beyond the values are ignored.
 ///
 /// Raises:
-///     {driver_on_cpu}
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
 ///     {not_matrix}
 ///     {not_float}
@@ -172,12 +161,7 @@ fn svd(
 
 /// Return the singular values of matrices in descending order.
 ///
-/// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
-///     {driver}
-///
 /// Raises:
-///     {driver_on_cpu}
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
 ///     {not_matrix}
 ///     {not_float}

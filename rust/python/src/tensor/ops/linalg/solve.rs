@@ -3,7 +3,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, Named, tensor_op};
+use crate::tensor::operation::{LinalgPair, tensor_op};
 
 /// Return the solutions of systems of equations.
 ///
@@ -11,7 +11,6 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 ///     {square_a}
 ///     B: The right sides: the columns of a matrix or of a batch of them, or a vector, or a batch of vectors if it has
 ///         the shape of `A` without the last dimension. Batches are broadcast.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///
 /// Returns:
 ///     A tensor of the broadcast shape of `B`.
@@ -32,22 +31,13 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
     namespace = "linalg",
     example = "square, y; square, x.mT; square, x, left=False"
 )]
-fn solve(
-    A: &CoreTensor,
-    B: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    left: bool,
-) -> Result<CoreTensor> {
-    A.solve(B, left)
-}
+fn solve(A: &CoreTensor, B: &CoreTensor, #[keyword(default = true)] left: bool) -> Result<CoreTensor>;
 
 /// Return the solutions of systems of equations, and whether the matrices are invertible.
 ///
 /// Args:
 ///     {square_a}
 ///     B: The right sides, as those of `solve`.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///     check_errors: Whether to raise for a singular matrix.
 ///
 /// Returns:
@@ -66,14 +56,9 @@ fn solve(
 fn solve_ex(
     A: &CoreTensor,
     B: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    left: bool,
+    #[keyword(default = true)] left: bool,
     #[default(false)] check_errors: bool,
-) -> Result<LinalgPair> {
-    let (solution, info) = A.solve_ex(B, left, check_errors)?;
-    Ok(Named([solution, info]))
-}
+) -> Result<LinalgPair>;
 
 /// Return the solutions of systems of equations with triangular matrices.
 ///
@@ -83,7 +68,6 @@ fn solve_ex(
 ///     A: A triangular matrix of float32 or float64, or a batch of them. The other triangle is not read.
 ///     B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
 ///     upper: Whether the upper triangle is read, else the lower one.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///     unitriangular: Whether the diagonal counts as ones and is not read.
 ///
 /// Returns:
@@ -112,9 +96,7 @@ fn solve_triangular(
     #[keyword] upper: bool,
     #[default(true)] left: bool,
     #[default(false)] unitriangular: bool,
-) -> Result<CoreTensor> {
-    A.solve_triangular(B, upper, left, unitriangular)
-}
+) -> Result<CoreTensor>;
 
 /// Return the inverses of matrices.
 ///
@@ -131,9 +113,7 @@ fn solve_triangular(
 ///     tensor([[0.5000, 0.0000],
 ///             [0.0000, 0.2500]])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square")]
-fn inv(A: &CoreTensor) -> Result<CoreTensor> {
-    A.inv()
-}
+fn inv(A: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the inverses of matrices, and whether they exist.
 ///
@@ -154,15 +134,7 @@ fn inv(A: &CoreTensor) -> Result<CoreTensor> {
 ///     >>> interlock.linalg.inv_ex(interlock.zeros(2, 2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
-fn inv_ex(
-    A: &CoreTensor,
-    #[keyword]
-    #[default(false)]
-    check_errors: bool,
-) -> Result<LinalgPair> {
-    let (inverse, info) = A.inv_ex(check_errors)?;
-    Ok(Named([inverse, info]))
-}
+fn inv_ex(A: &CoreTensor, #[keyword(default = false)] check_errors: bool) -> Result<LinalgPair>;
 
 /// Return the determinants of matrices.
 ///
@@ -180,9 +152,7 @@ fn inv_ex(
 ///     >>> interlock.linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
 ///     tensor(8.)
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square")]
-fn det(A: &CoreTensor) -> Result<CoreTensor> {
-    A.det()
-}
+fn det(A: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the signs of the determinants of matrices, and the logarithms of their absolute values.
 ///
@@ -201,7 +171,4 @@ fn det(A: &CoreTensor) -> Result<CoreTensor> {
 ///     >>> interlock.linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
 ///     tensor(-1.)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
-fn slogdet(A: &CoreTensor) -> Result<LinalgPair> {
-    let (sign, logarithm) = A.slogdet()?;
-    Ok(Named([sign, logarithm]))
-}
+fn slogdet(A: &CoreTensor) -> Result<LinalgPair>;

@@ -28,23 +28,18 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 fn gelu(
     input: &CoreTensor,
     #[default(GeluApproximation::None, "'none'")] approximate: GeluApproximation,
-) -> Result<CoreTensor> {
-    input.gelu(approximate)
-}
+) -> Result<CoreTensor>;
 
 /// Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
 ///
 /// Args:
 ///     input: A floating-point tensor.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -62,15 +57,12 @@ fn silu(input: &CoreTensor, #[default(false)] inplace: bool) -> Result<CoreTenso
 /// Args:
 ///     input: A floating-point tensor.
 ///     alpha: The limit for negative elements is `-alpha`.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -90,15 +82,12 @@ fn elu(
 /// Args:
 ///     input: A floating-point tensor.
 ///     negative_slope: The slope.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -135,9 +124,7 @@ fn softplus(
     input: &CoreTensor,
     #[default(Float::new(1.0), "1")] beta: Float,
     #[default(Float::new(20.0), "20")] threshold: Float,
-) -> Result<CoreTensor> {
-    input.softplus(beta.get(), threshold.get())
-}
+) -> Result<CoreTensor>;
 
 /// Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
 ///

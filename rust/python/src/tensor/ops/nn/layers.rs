@@ -54,7 +54,6 @@ fn layer_norm(
 ///     input: A floating-point tensor.
 ///     p: The probability of 0.
 ///     training: Whether elements are dropped. Otherwise `input` itself is returned.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`, or `input` itself if `training` is False or `p` is 0.
@@ -62,8 +61,6 @@ fn layer_norm(
 /// Raises:
 ///     ValueError: `p` is not from 0 to 1.
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional

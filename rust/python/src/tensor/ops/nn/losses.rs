@@ -30,7 +30,6 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
 ///     ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
@@ -40,9 +39,7 @@ fn cross_entropy(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(-100)]
-    ignore_index: i64,
+    #[keyword(default = -100)] ignore_index: i64,
     #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
     #[default(Float::new(0.0), "0.0")] label_smoothing: Float,
 ) -> Result<CoreTensor> {
@@ -69,7 +66,6 @@ fn cross_entropy(
 ///     DTypeError: `input` is not floating point, `target` is not int64 or uint8, or `weight` has another dtype than
 ///         `input`.
 ///     ArgumentError: `weight` requires grad.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -81,9 +77,7 @@ fn nll_loss(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(-100)]
-    ignore_index: i64,
+    #[keyword(default = -100)] ignore_index: i64,
     #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
 ) -> Result<CoreTensor> {
     input.nll_loss(target, &ClassLossOptions { weight, ignore_index, reduction })
@@ -108,7 +102,6 @@ fn nll_loss(
 ///         reported asynchronously.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: `input` is not floating point, or `target` has another dtype.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -119,12 +112,8 @@ fn binary_cross_entropy(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(Reduction::Mean, "'mean'")]
-    reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.binary_cross_entropy(target, weight, reduction)
-}
+    #[keyword(default = Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor>;
 
 /// Return the binary cross entropy of the logistic function of logits, also where that underflows.
 ///
@@ -145,7 +134,6 @@ fn binary_cross_entropy(
 ///     ArgumentError: `weight` or `pos_weight` requires grad.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: `input` or `target` is not floating point.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -159,9 +147,7 @@ fn binary_cross_entropy_with_logits(
     weight: Option<&CoreTensor>,
     #[keyword] pos_weight: Option<&CoreTensor>,
     #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.binary_cross_entropy_with_logits(target, weight, pos_weight, reduction)
-}
+) -> Result<CoreTensor>;
 
 /// Return the squared error: the squares of the differences of two tensors.
 ///
@@ -178,7 +164,6 @@ fn binary_cross_entropy_with_logits(
 /// Raises:
 ///     DTypeError: No tensor is floating point.
 ///     ShapeError: The shapes are incompatible.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -189,12 +174,8 @@ fn mse_loss(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(Reduction::Mean, "'mean'")]
-    reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.mse_loss(target, weight, reduction)
-}
+    #[keyword(default = Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor>;
 
 /// Return the L1 loss: the absolute values of the differences of two tensors.
 ///
@@ -211,7 +192,6 @@ fn mse_loss(
 /// Raises:
 ///     DTypeError: The tensors are bool, or integers with `reduction` "mean".
 ///     ShapeError: The shapes are incompatible.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> from interlock.nn import functional
@@ -222,12 +202,8 @@ fn l1_loss(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(Reduction::Mean, "'mean'")]
-    reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.l1_loss(target, weight, reduction)
-}
+    #[keyword(default = Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor>;
 
 impl Choice for Reduction {
     const ANNOTATION: &'static str = "Literal['mean', 'sum', 'none']";

@@ -7,7 +7,6 @@ use crate::tensor::operation::{Choice, Ints, tensor_op};
 /// Return a copy with a number around the elements.
 ///
 /// Args:
-///     {input}
 ///     pad: The numbers of new elements before and after those of the last dimension, then of the dimension before it, and
 ///         so on. Negative numbers remove elements.
 ///     mode: "constant"; the other modes of PyTorch are not available.

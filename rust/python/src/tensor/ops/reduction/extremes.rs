@@ -17,12 +17,9 @@ macro_rules! extremes {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
         ///     dim: The dimension, or a tensor. None means all elements.
-        ///     {keepdim}
         ///
         /// Raises:
-        ///     {no_dim}
         ///     ShapeError: There are no elements.
         ///     IndexError: The dimension has size 0.
         ///     TypeError: `keepdim` is set without `dim`.
@@ -86,13 +83,9 @@ macro_rules! over_dims {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
         ///     {dims}
-        ///     {keepdim}
         ///
         /// Raises:
-        ///     {no_dim}
-        ///     {dim_twice}
         ///     IndexError: A reduced dimension has size 0.
         ///
         /// Example:
@@ -100,9 +93,7 @@ macro_rules! over_dims {
         #[doc = concat!("     >>> interlock.", stringify!($name), "(x, 0)")]
         #[doc = concat!("     ", $result)]
         #[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-        fn $name(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-            input.$name(dim.as_deref(), keepdim)
-        })+
+        fn $name(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor>;)+
     };
 }
 
@@ -120,15 +111,12 @@ over_dims! {
 /// Return the minimum and the maximum of all elements, or along a dimension.
 ///
 /// Args:
-///     {input}
 ///     {dim_or_all}
-///     {keepdim}
 ///
 /// Returns:
 ///     A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
 ///
 /// Raises:
-///     {no_dim}
 ///     {empty_dim}
 ///
 /// Example:

@@ -14,17 +14,12 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op}
 /// 0.
 ///
 /// Args:
-///     {input}
 ///     p: The order: a number, an infinity, or "fro" for 2. None means 2.
-///     {dims_or_all}
-///     {keepdim}
 ///     dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
 ///         change.
 ///
 /// Raises:
 ///     DTypeError: The elements are not floating point, or `dtype` is narrower.
-///     {no_dim}
-///     {dim_twice}
 ///     ArgumentError: `p` is another text.
 ///     ShapeError: `p` is infinite and there are no elements to reduce.
 ///

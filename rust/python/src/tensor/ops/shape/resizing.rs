@@ -13,12 +13,7 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 /// the last of them is dropped. If the tensor has the shape already, nothing changes.
 ///
 /// Args:
-///     args: The sizes, as separate ints or as one tuple or list.
-///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
@@ -52,13 +47,9 @@ fn resize_(
 /// Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 ///
 /// Args:
-///     {input}
 ///     the_template: The tensor whose shape is used.
 ///     memory_format: `interlock.contiguous_format` or `interlock.preserve_format` makes a tensor contiguous that has the
 ///         shape already; None does not.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     ArgumentError: The tensor requires grad, also in no-grad mode.
