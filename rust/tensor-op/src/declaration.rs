@@ -59,6 +59,9 @@ impl Declaration {
         let documented = [&first].into_iter().chain(&parameters).flat_map(|one| one.documented(&first));
         let docs = Docs::parse(&doc_lines(&attrs), &documented.collect::<Vec<_>>(), out);
         let mut docs = docs.map_err(|problem| Error::new_spanned(&sig, problem))?;
+        if let Some(module) = &options.namespace {
+            docs.import(module);
+        }
         if options.forms.is_only_inplace() {
             docs.returns_by_default("The tensor itself.");
         } else if options.is_view && last_name(&result).as_deref() == Some("Vec") {
@@ -124,7 +127,7 @@ impl Declaration {
 
     /// Returns the argument that is also passed as separate ones, to the function or to the method.
     pub fn variadic(&self, is_method: bool) -> Option<String> {
-        self.others.iter().find(|parameter| parameter.is_variadic(is_method)).map(Parameter::shown)
+        self.parameters().find(|parameter| parameter.is_variadic(is_method)).map(Parameter::shown)
     }
 
     /// Returns the name of the module that has the function.
@@ -230,6 +233,8 @@ mod tests {
         assert_eq!(error("function", item), "the argument `dim` has no entry in `Args`");
         let item = "/// Args:\n///     n: N.\nfn a(dim: i64) -> Result<A> {}";
         assert_eq!(error("function", item), "`Args` has an entry for `n`, which is no argument");
+        let item = "/// {no_a}\nfn a(dim: i64) -> Result<A> {}";
+        assert_eq!(error("function", item), "`{no_a}` stands for no entry");
         let item = "fn a(#[keyword(short)] dim: i64) -> Result<A> {}";
         assert_eq!(error("function", item), "`short` is no option of `keyword`");
         let unknown = error("function", "fn a(#[short] x: A) -> Result<A> {}");

@@ -1,7 +1,7 @@
 //! The documentation of an operation and of its forms.
 
 use crate::parameter::Argument;
-use crate::sentences::{ARGUMENTS, ERRORS, LEAF, SENTENCES};
+use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, LEAF};
 
 const OUT_OF_RESULTS: &str = "    out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
     None for new ones.";
@@ -54,7 +54,7 @@ impl Docs {
                 "Returns:" => section = &mut docs.returns,
                 "Raises:" => section = &mut docs.raises,
                 "Example:" => section = &mut docs.example,
-                _ => section.extend(with_sentence(line)),
+                _ => section.extend(with_entry(line)?),
             }
         }
         for lines in
@@ -75,6 +75,17 @@ impl Docs {
         docs.arguments.push(argument.to_owned());
         docs.raises.extend([dtype_error, Some(OUT_ERROR)].into_iter().flatten().map(str::to_owned));
         Ok(docs)
+    }
+
+    /// Adds the import of a module, such as `nn.functional` of `interlock`, to the example.
+    pub fn import(&mut self, module: &str) {
+        let (package, name) = match module.rsplit_once('.') {
+            Some((package, name)) => (format!("interlock.{package}"), name),
+            None => ("interlock".to_owned(), module),
+        };
+        if !self.example.is_empty() {
+            self.example.insert(0, format!("    >>> from {package} import {name}"));
+        }
     }
 
     /// Sets what the operation returns, unless that is written.
@@ -143,13 +154,15 @@ fn see(function: &str) -> String {
     format!("See `{function}`.")
 }
 
-/// Replaces `{NAME}` in a line by the sentence of the name, which may have several lines or none.
-fn with_sentence(line: &str) -> Vec<String> {
-    let named = |(name, _): &&(&str, &str)| line.trim() == format!("{{{name}}}");
-    match SENTENCES.iter().find(named) {
-        Some((_, "")) => Vec::new(),
-        Some((_, sentence)) => format!("    {sentence}").lines().map(str::to_owned).collect(),
-        None => vec![line.to_owned()],
+/// Replaces a line `{NAME}` by the lines of the entry of the name, which may be several or none.
+fn with_entry(line: &str) -> Result<Vec<String>, String> {
+    let Some(named) = line.trim().strip_prefix('{').and_then(|line| line.strip_suffix('}')) else {
+        return Ok(vec![line.to_owned()]);
+    };
+    match ENTRIES.iter().find(|(name, _)| *name == named) {
+        Some((_, "")) => Ok(Vec::new()),
+        Some((_, entry)) => Ok(format!("    {entry}").lines().map(str::to_owned).collect()),
+        None => Err(format!("`{{{named}}}` stands for no entry")),
     }
 }
 
@@ -195,19 +208,27 @@ fn all_arguments(written: &[String], arguments: &[Argument]) -> Result<Vec<Strin
     }
 }
 
-/// Returns the entries of the errors that follow from the arguments, unless a written entry of the error mentions them.
+/// Returns the entries of the errors that follow from the arguments, unless a written entry of the error mentions the
+/// argument.
 fn further_errors(written: &[String], arguments: &[Argument]) -> Vec<String> {
     let written = entries(written);
-    let is_written = |error: &str, mention: &str| {
-        let of_error = written.iter().filter(|(name, _)| *name == error);
-        of_error.flat_map(|(_, lines)| lines).any(|line| line.contains(mention))
+    let is_written = |error: &str, argument: &str| {
+        let of_error = written.iter().filter(|(name, _)| error.starts_with(&format!("{name}:")));
+        let mut words = of_error
+            .flat_map(|(_, lines)| lines)
+            .flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+        words.any(|word| word == argument)
     };
-    let errors = arguments.iter().flat_map(|argument| {
-        let of_argument = ERRORS.iter().filter(|(name, kind, ..)| argument.is(name, kind, argument.inner()));
-        of_argument.filter(|(_, _, error, mention, _)| !is_written(error, mention))
-    });
-    let entry = |(_, _, error, _, sentence): &(_, _, &str, _, &str)| format!("    {error}: {sentence}");
-    errors.map(entry).flat_map(|entry| entry.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    let mut lines = Vec::new();
+    for argument in arguments {
+        for (_, _, error) in ERRORS.iter().filter(|(name, kind, _)| argument.is(name, kind, argument.inner()))
+        {
+            if !is_written(error, &argument.name) {
+                lines.extend(format!("    {error}").lines().map(str::to_owned));
+            }
+        }
+    }
+    lines
 }
 
 /// Adds an entry for `*args` before the entry of the argument `variadic`, whose ints may be passed as separate arguments.

@@ -59,7 +59,7 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 ///   none, the declaration is an error.
 /// - `Raises` gets the errors that the names and types of arguments imply, unless a written entry says more about one.
 /// - `{NAME}` stands for a frequent entry.
-/// - The entries of `out`, and the import before the example.
+/// - The entries of `out`, and imports before the example: of `interlock`, and of the module that has the function.
 /// - What changes in place returns the tensor itself; several views are a tuple.
 ///
 /// The other forms get what applies to them.

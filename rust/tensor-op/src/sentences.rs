@@ -1,34 +1,20 @@
 //! The sentences that documentation has in several places.
 
-const INPUT: &str = "input: The tensor.";
-const TENSOR: &str = "input: A tensor.";
-const OTHER_OPERAND: &str = "other: A tensor or a number. Shapes are broadcast and dtypes promoted.";
-const ANOTHER_DTYPE: &str = "DTypeError: The tensor has another dtype.";
-pub const LEAF: &str = "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.";
-
 /// The sentences about arguments without an entry, by name and type. `*` stands before the type of ints that may be passed as
 /// separate arguments, and no type stands for any. A sentence holds for each argument of the name and type.
+#[rustfmt::skip]
 pub const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("input", "CoreTensor", "The tensor."),
+    ("input", "Operand", "A tensor or a number."),
+    ("other", "Operand", "A tensor or a number. Shapes are broadcast and dtypes promoted."),
     ("dim", "i64", "The dimension."),
-    (
-        "dim",
-        "Option<Ints>",
-        "The dimension or dimensions to reduce, as an int, tuple or list. None means all.",
-    ),
+    ("dim", "Option<Ints>", "The dimension or dimensions to reduce, as an int, tuple or list. None means all."),
     ("keepdim", "bool", "Whether reduced dimensions remain, with size 1."),
-    (
-        "generator",
-        "Option<GivenGenerator>",
-        "The generator that draws. None means the default one of the device.",
-    ),
     ("inplace", "bool", "Whether `input` itself is changed and returned."),
+    ("generator", "Option<GivenGenerator>", "The generator that draws. None means the default one of the device."),
     ("fill_value", "Scalar", "The number, or a tensor with one element."),
-    (
-        "memory_format",
-        "Option<Format>",
-        "The order of the elements of a new tensor in memory. None preserves the order of the tensor.",
-    ),
+    ("memory_format", "Option<Format>",
+        "The order of the elements of a new tensor in memory. None preserves the order of the tensor."),
     // New tensors.
     ("size", "*Sizes", "The sizes."),
     ("size", "Sizes", "The sizes, as an int or as a tuple or list."),
@@ -49,86 +35,43 @@ pub const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("A", "CoreTensor", "A matrix of float32 or float64, or a batch of them."),
     ("left", "bool", "Whether to solve `A @ X = B`, else `X @ A = B`."),
     ("pivot", "bool", "Must be True."),
-    (
-        "driver",
-        "Option<Driver>",
-        "An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm.",
-    ),
     ("UPLO", "Triangle", "The triangle that is read: \"L\" for the lower one, \"U\" for the upper one."),
+    ("driver", "Option<Driver>",
+        "An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm."),
 ];
 
-/// The errors that follow from arguments, by name and by type without `Option` and `*`: the exception, what an entry for it
-/// mentions that says more, and the sentence.
-pub const ERRORS: &[(&str, &str, &str, &str, &str)] = &[
-    ("dim", "", "IndexError", "`dim`", "The tensor does not have dimension `dim`."),
-    ("dim", "Ints", "ArgumentError", "`dim`", "`dim` names a dimension twice."),
-    (
-        "inplace",
-        "bool",
-        "RuntimeError",
-        "`inplace`",
-        "`inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose\n        \
-         elements overlap.",
-    ),
-    ("reduction", "Reduction", "ValueError", "`reduction`", "`reduction` has another value."),
-    ("size", "Sizes", "ArgumentError", "size", "A size is negative."),
-    (
-        "requires_grad",
-        "",
-        "DTypeError",
-        "`requires_grad`",
-        "`requires_grad` is True for a dtype that is not floating point.",
-    ),
-    (
-        "pin_memory",
-        "",
-        "NoAcceleratorError",
-        "pinned",
-        "`device` or pinned memory needs an accelerator, and none is available.",
-    ),
-    ("pin_memory", "", "OutOfMemoryError", "memory", "Not enough memory is available."),
-    ("pivot", "bool", "ArgumentError", "`pivot`", "`pivot` is False: there is no kernel without pivoting."),
-    (
-        "driver",
-        "Driver",
-        "ArgumentError",
-        "`driver`",
-        "`driver` has another value, or is not None for matrices on the CPU.",
-    ),
-    ("UPLO", "Triangle", "ArgumentError", "`UPLO`", "`UPLO` has another value."),
+/// The errors that follow from arguments, by name and by type without `Option` and `*`.
+#[rustfmt::skip]
+pub const ERRORS: &[(&str, &str, &str)] = &[
+    ("dim", "", "IndexError: The tensor does not have dimension `dim`."),
+    ("dim", "Ints", "ArgumentError: `dim` names a dimension twice."),
+    ("inplace", "bool",
+        "RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
+        elements overlap."),
+    ("reduction", "Reduction", "ValueError: `reduction` has another value."),
+    ("size", "Sizes", "ArgumentError: A size is negative."),
+    ("requires_grad", "", "DTypeError: `requires_grad` is True for a dtype that is not floating point."),
+    ("pin_memory", "", "NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available."),
+    ("pin_memory", "", "OutOfMemoryError: Not enough memory is available."),
+    ("pivot", "bool", "ArgumentError: `pivot` is False: there is no kernel without pivoting."),
+    ("UPLO", "Triangle", "ArgumentError: `UPLO` has another value."),
+    ("driver", "Driver", "ArgumentError: `driver` has another value, or is not None for matrices on the CPU."),
 ];
+
+const ANOTHER_DTYPE: &str = "DTypeError: The tensor has another dtype.";
+pub const LEAF: &str = "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.";
 
 /// Frequent entries, by the name that stands for them in braces. An empty one leaves its line out.
-pub const SENTENCES: &[(&str, &str)] = &[
+#[rustfmt::skip]
+pub const ENTRIES: &[(&str, &str)] = &[
     ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
     ("no_dimensions", "ShapeError: The tensor has no dimensions."),
-    (
-        "complex",
-        "input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are\n        \
-         converted to float32.",
-    ),
-    ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
-    ("no_real", "ShapeError: `input` has no dimension."),
-    (
-        "fft_norm",
-        "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for\n        \
-         \"ortho\", 1 over the number of points for \"forward\".",
-    ),
-    (
-        "ifft_norm",
-        "norm: The factor of the result: 1 over the number of points for \"backward\" and None, 1 over its root for\n        \
-         \"ortho\", 1 for \"forward\".",
-    ),
     ("no_tensors", "ArgumentError: `tensors` is empty."),
     ("devices", "RuntimeError: `tensors` contains tensors on different devices."),
     ("leaf", LEAF),
     ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
-    (
-        "dims",
-        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.",
-    ),
     // The dtypes of operations on one tensor, and the errors for others.
-    ("any", INPUT),
+    ("any", ""),
     ("floats", "input: The tensor. Integers and bools are converted to float32."),
     ("floats_only", "input: The tensor, of a floating-point dtype."),
     ("integral", "input: The tensor, of integers or bools."),
@@ -138,40 +81,40 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ("wrong_floats_only", ANOTHER_DTYPE),
     ("wrong_integral", ANOTHER_DTYPE),
     ("wrong_numbers", ANOTHER_DTYPE),
-    // The operands of operations on two, and the errors for their dtypes.
-    ("input_any", "input: A tensor or a number."),
-    ("input_left", TENSOR),
-    ("input_tensors", TENSOR),
-    ("other_any", OTHER_OPERAND),
-    ("other_left", OTHER_OPERAND),
+    // The second operand of operations on two, and the errors for their dtypes.
+    ("other_any", ""),
+    ("other_left", ""),
     ("other_tensors", "other: A tensor. Shapes are broadcast and dtypes promoted."),
     ("promoted_dividing", ""),
     ("promoted_promoting", ""),
     ("promoted_floating", "DTypeError: The promoted dtype is not floating point."),
     ("promoted_integral", "DTypeError: The promoted dtype is floating point."),
     ("promoted_integers", "DTypeError: The promoted dtype is floating point or bool."),
-    (
-        "promoted_divisible",
-        "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool.",
-    ),
+    ("promoted_divisible",
+        "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool."),
     // Reductions.
     ("dim_or_all", "dim: The dimension. None means all elements."),
-    (
-        "wide_dtype",
-        "dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.",
-    ),
-    (
-        "float_dtype",
-        "dtype: The floating-point dtype to convert the elements to first. None means no change.",
-    ),
+    ("dims", "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all."),
+    ("wide_dtype",
+        "dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change."),
+    ("float_dtype", "dtype: The floating-point dtype to convert the elements to first. None means no change."),
     ("no_float_dtype", "DTypeError: The elements are not floating point, and `dtype` does not convert them."),
     ("no_bools", "DTypeError: The tensor is a bool tensor."),
     ("empty_dim", "IndexError: The reduced dimension has size 0."),
+    // Fourier transforms.
+    ("complex",
+        "input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
+        converted to float32."),
+    ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
+    ("no_real", "ShapeError: `input` has no dimension."),
+    ("fft_norm",
+        "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for
+        \"ortho\", 1 over the number of points for \"forward\"."),
+    ("ifft_norm",
+        "norm: The factor of the result: 1 over the number of points for \"backward\" and None, 1 over its root for
+        \"ortho\", 1 for \"forward\"."),
     // Linear algebra.
-    (
-        "matrices",
-        "input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.",
-    ),
+    ("matrices", "input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read."),
     ("square_a", "A: A square matrix of float32 or float64, or a batch of them."),
     ("not_square", "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions."),
     ("not_matrix", "ShapeError: There are fewer than 2 dimensions."),

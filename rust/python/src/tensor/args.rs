@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyTuple};
 use super::operation::ArgumentName;
 use super::{ReadTensor, Tensor, fallible_alloc, numpy};
 use crate::detach::call_method;
-use crate::errors::{new_exception, new_type_error};
+use crate::errors::{new_argument_error, new_exception, new_type_error};
 use crate::py_int;
 
 /// An argument of any type.
@@ -29,8 +29,7 @@ pub(super) fn function_of(what: &str) -> &str {
 
 /// Returns the exception for an int that int64 cannot hold.
 fn err_int64_overflow(what: impl Display, given: &Bound<'_, PyInt>) -> PyErr {
-    let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
-    new_exception(given.py(), "ArgumentError", message)
+    new_argument_error(given.py(), what, "be an int that int64 can hold", py_int::text(given))
 }
 
 /// Extracts a tensor.
@@ -260,10 +259,7 @@ pub(super) fn checked_sizes(py: Python<'_>, what: impl Display, sizes: &[i64]) -
         return Err(new_exception(py, "ShapeError", message));
     }
     let size = |&size: &i64| {
-        usize::try_from(size).map_err(|_| {
-            let message = format!("{what} must not be negative, got {size}");
-            new_exception(py, "ArgumentError", message)
-        })
+        usize::try_from(size).map_err(|_| new_argument_error(py, &what, "not be negative", size))
     };
     sizes.iter().map(size).collect()
 }

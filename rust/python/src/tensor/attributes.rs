@@ -17,7 +17,7 @@ use super::operation::{self, ArgumentName, defaulted};
 use super::{ReadTensor, Tensor};
 use crate::accelerator::{Device, parse};
 use crate::context::sync;
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::errors::{IntoPyResult, new_argument_error, new_type_error};
 use crate::switches;
 
 const NEVER_FILLED: &CStr =
@@ -200,8 +200,7 @@ impl Tensor {
         let (py, what) = (version.py(), "_set_version: version");
         let number = extract_int(what, version)?;
         let Ok(number) = u32::try_from(number) else {
-            let message = format!("{what} must be from 0 to 2**32 - 1, got {number}");
-            return Err(new_exception(py, "ArgumentError", message));
+            return Err(new_argument_error(py, what, "be from 0 to 2**32 - 1", number));
         };
         self.core(py).set_version(number).map_err(|error| error.during("_set_version")).into_py_result(py)
     }

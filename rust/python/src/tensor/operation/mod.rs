@@ -23,7 +23,7 @@ pub(super) use choice::Choice;
 pub(super) use form::{Declared, Form, call_function};
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
-pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes, SizesOrDType};
+pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes, SizesOrDType, is_list};
 pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, HeldOperand, Number};

@@ -4,9 +4,10 @@ use interlock::accelerator::Device;
 use interlock_tensor::{DType, Error, NewElements, Placement, Result, Tensor as CoreTensor, TensorOptions};
 use pyo3::prelude::*;
 
+use super::ArgumentName;
 use crate::context::sync;
 use crate::detach::detach;
-use crate::errors::{IntoPyResult, new_exception};
+use crate::errors::{IntoPyResult, new_argument_error};
 use crate::tensor::formats::{Format, Layout};
 use crate::tensor::identity::remember_tensor;
 use crate::tensor::{ReadTensor, Tensor, op_warnings};
@@ -124,9 +125,8 @@ impl NewTensor<'_> {
     pub fn placement(&self, default: Placement) -> PyResult<Placement> {
         match self.device.map_or(default, Placement::from) {
             Placement::Device(device) if self.pin_memory => {
-                let op = self.op;
-                let message = format!("{op}: device must be the CPU if pin_memory is True, got {device}");
-                Err(new_exception(self.py, "ArgumentError", message))
+                let name = ArgumentName::new(self.op, "device");
+                Err(new_argument_error(self.py, name, "be the CPU if pin_memory is True", device))
             }
             _ if self.pin_memory => Ok(Placement::Pinned),
             placement => Ok(placement),

@@ -67,7 +67,6 @@ fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor>;
 ///         "none", or "onednn" without oneDNN, on a CPU without VNNI or for more than 65,793 inputs.
 ///
 /// Example:
-///     >>> from interlock.nn.quantized import functional
 ///     >>> x = interlock.quantize_per_tensor(interlock.ones(1, 4), 0.1, 10, interlock.quint8)
 ///     >>> w = interlock.quantize_per_tensor(interlock.ones(1, 4), 0.5, 0, interlock.qint8)
 ///     >>> functional.linear(x, w, scale=0.5)

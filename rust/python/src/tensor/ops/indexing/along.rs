@@ -126,7 +126,6 @@ fn index_fill(
 ///     ArgumentError: `padding_idx` is not a row.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
 ///     tensor([[3., 4.],
 ///             [1., 2.]])

@@ -160,7 +160,6 @@ fn scatter_add(
 ///     RuntimeError: A class is negative or not less than `num_classes`.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.one_hot(interlock.tensor([1, 0]), 3)
 ///     tensor([[0, 1, 0],
 ///             [1, 0, 0]])

@@ -19,7 +19,7 @@ use crate::tensor::operation::{LinalgPair, tensor_op};
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
+///     >>> linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
 ///     tensor([[2., 0.],
 ///             [1., 2.]])
 #[tensor_op(
@@ -49,7 +49,7 @@ fn cholesky(input: &CoreTensor, #[keyword(default = false)] upper: bool) -> Resu
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+///     >>> linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
 ///     tensor(2, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square @ square.mT")]
 fn cholesky_ex(

@@ -64,7 +64,7 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.qr(interlock.tensor([[3.0], [4.0]])).R
+///     >>> linalg.qr(interlock.tensor([[3.0], [4.0]])).R
 ///     tensor([[-5.]])
 #[tensor_op(
     function,
@@ -91,7 +91,7 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+///     >>> linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
 ///     tensor([1., 3.])
 #[tensor_op(
     function,
@@ -116,7 +116,7 @@ fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
+///     >>> linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
 ///     tensor([1., 3.])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square + square.mT")]
 fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<CoreTensor> {
@@ -139,7 +139,7 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.svd(interlock.tensor([[3.0], [4.0]])).S
+///     >>> linalg.svd(interlock.tensor([[3.0], [4.0]])).S
 ///     tensor([5.])
 #[tensor_op(
     function,
@@ -167,7 +167,7 @@ fn svd(
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
+///     >>> linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
 ///     tensor([5.])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square; x")]
 fn svdvals(A: &CoreTensor, #[keyword] driver: Option<Driver>) -> Result<CoreTensor> {

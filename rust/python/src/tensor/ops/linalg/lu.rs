@@ -17,7 +17,7 @@ use crate::tensor::operation::{LinalgPair, LinalgTriple, tensor_op};
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
+///     >>> linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
 ///     tensor([[2.0000, 2.0000],
 ///             [0.5000, 1.0000]])
 #[tensor_op(
@@ -45,7 +45,7 @@ fn lu_factor(A: &CoreTensor, #[keyword(default = true)] pivot: bool) -> Result<L
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.lu_factor_ex(interlock.zeros(2, 2)).info
+///     >>> linalg.lu_factor_ex(interlock.zeros(2, 2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
 fn lu_factor_ex(
@@ -64,7 +64,7 @@ fn lu_factor_ex(
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
+///     >>> linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
 ///     tensor([[2., 2.],
 ///             [0., 1.]])
 #[tensor_op(function, long, out, namespace = "linalg", example = "square; x; x.mT")]
@@ -87,8 +87,8 @@ fn lu(A: &CoreTensor, #[keyword(default = true)] pivot: bool) -> Result<LinalgTr
 ///     DTypeError: The dtypes differ, are not float32 or float64, or `pivots` is not int32.
 ///
 /// Example:
-///     >>> LU, pivots = interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
-///     >>> interlock.linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
+///     >>> LU, pivots = linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
+///     >>> linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
 ///     tensor([[1.],
 ///             [1.]])
 #[tensor_op(

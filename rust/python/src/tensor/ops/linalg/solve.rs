@@ -22,7 +22,7 @@ use crate::tensor::operation::{LinalgPair, tensor_op};
 ///
 /// Example:
 ///     >>> A = interlock.tensor([[2.0, 0.0], [0.0, 4.0]])
-///     >>> interlock.linalg.solve(A, interlock.tensor([2.0, 2.0]))
+///     >>> linalg.solve(A, interlock.tensor([2.0, 2.0]))
 ///     tensor([1.0000, 0.5000])
 #[tensor_op(
     function,
@@ -50,7 +50,7 @@ fn solve(A: &CoreTensor, B: &CoreTensor, #[keyword(default = true)] left: bool) 
 ///     DTypeError: The dtypes differ, or are not float32 or float64.
 ///
 /// Example:
-///     >>> interlock.linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
+///     >>> linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square, x.mT")]
 fn solve_ex(
@@ -79,7 +79,7 @@ fn solve_ex(
 ///
 /// Example:
 ///     >>> A = interlock.tensor([[2.0, 0.0], [1.0, 4.0]])
-///     >>> interlock.linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
+///     >>> linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
 ///     tensor([[1.],
 ///             [1.]])
 #[tensor_op(
@@ -109,7 +109,7 @@ fn solve_triangular(
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
+///     >>> linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
 ///     tensor([[0.5000, 0.0000],
 ///             [0.0000, 0.2500]])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square")]
@@ -131,7 +131,7 @@ fn inv(A: &CoreTensor) -> Result<CoreTensor>;
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.inv_ex(interlock.zeros(2, 2)).info
+///     >>> linalg.inv_ex(interlock.zeros(2, 2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
 fn inv_ex(A: &CoreTensor, #[keyword(default = false)] check_errors: bool) -> Result<LinalgPair>;
@@ -149,7 +149,7 @@ fn inv_ex(A: &CoreTensor, #[keyword(default = false)] check_errors: bool) -> Res
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
+///     >>> linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
 ///     tensor(8.)
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square")]
 fn det(A: &CoreTensor) -> Result<CoreTensor>;
@@ -168,7 +168,7 @@ fn det(A: &CoreTensor) -> Result<CoreTensor>;
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
+///     >>> linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
 ///     tensor(-1.)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
 fn slogdet(A: &CoreTensor) -> Result<LinalgPair>;

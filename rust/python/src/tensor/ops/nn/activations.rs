@@ -21,7 +21,6 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.1587,  0.0000,  0.8413])
 #[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1; x - 1, 'tanh'")]
@@ -42,7 +41,6 @@ fn gelu(
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.2689,  0.0000,  0.7311])
 #[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, True")]
@@ -65,7 +63,6 @@ fn silu(input: &CoreTensor, #[default(false)] inplace: bool) -> Result<CoreTenso
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.elu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.6321,  0.0000,  1.0000])
 #[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, 2.0; x - 1, 0.5, True")]
@@ -90,7 +87,6 @@ fn elu(
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.leaky_relu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.0100,  0.0000,  1.0000])
 #[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, 0.5; x - 1, 0.5, True")]
@@ -116,7 +112,6 @@ fn leaky_relu(
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
 ///     tensor([ 0.3133,  0.6931, 30.0000])
 #[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1, 2, 0.5")]
@@ -140,7 +135,6 @@ fn softplus(
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
 ///     tensor([-1.0000e+03, -6.9315e-01])
 #[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1")]

@@ -68,7 +68,6 @@ fn cross_entropy(
 ///     ArgumentError: `weight` requires grad.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> x = interlock.tensor([[0.0, 1.0]])
 ///     >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
 ///     tensor(1.3133)
@@ -104,7 +103,6 @@ fn nll_loss(
 ///     DTypeError: `input` is not floating point, or `target` has another dtype.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
 ///     tensor(0.3993)
 #[tensor_op(function, namespace = "nn.functional", example = "(x / 2).to(x.dtype), (z / 2).to(x.dtype)")]
@@ -136,7 +134,6 @@ fn binary_cross_entropy(
 ///     DTypeError: `input` or `target` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
 ///     >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
 ///     tensor([0.6931, 0.0000])
@@ -166,7 +163,6 @@ fn binary_cross_entropy_with_logits(
 ///     ShapeError: The shapes are incompatible.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
 ///     tensor(5.)
 #[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z")]
@@ -194,7 +190,6 @@ fn mse_loss(
 ///     ShapeError: The shapes are incompatible.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
 ///     tensor(2.)
 #[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z, reduction='sum'")]

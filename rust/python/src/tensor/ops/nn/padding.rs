@@ -17,7 +17,6 @@ use crate::tensor::operation::{Choice, Ints, tensor_op};
 ///         or the dtype cannot hold `value`.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.pad(interlock.tensor([[1, 2, 3]]), (1, -1, 0, 1), value=9)
 ///     tensor([[9, 1, 2],
 ///             [9, 9, 9]])

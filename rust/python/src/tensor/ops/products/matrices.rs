@@ -130,7 +130,6 @@ fn addmm(
 ///     ShapeError: The shapes are incompatible.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
 ///     tensor([[4., 4.]])
 #[tensor_op(function, long, out(exact, overlap), namespace = "nn.functional", example = "x, square, y")]

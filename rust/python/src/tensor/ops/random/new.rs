@@ -2,13 +2,14 @@
 
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
 
 use crate::errors::new_type_error;
 use crate::tensor::Tensor;
 use crate::tensor::formats::Format;
 use crate::tensor::generator::GivenGenerator;
-use crate::tensor::operation::{Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, tensor_op};
+use crate::tensor::operation::{
+    Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, is_list, tensor_op,
+};
 
 /// Declares tensors of random floats. A row has the name, which is also the name of the generator's method.
 macro_rules! floats {
@@ -205,7 +206,7 @@ impl<'a> FromArgument<'a, '_> for End<'a> {
     const WANTED: &'static str = i64::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+        if is_list(given) {
             let name = ArgumentName::new("randint", "size");
             return Ok(Sizes::try_from_argument(name, given)?.map(|sizes| End::Sizes(sizes, given)));
         }

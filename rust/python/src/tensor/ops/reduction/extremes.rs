@@ -1,13 +1,10 @@
 //! Maxima and minima.
 
-use std::slice;
-
 use interlock_tensor::{Error, ErrorKind, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
 use crate::tensor::operation::{
-    Arg, ArgumentName, FromArgument, IntoPython, Ints, Named, NamedPair, Results, TensorRef, err_out_is_one,
-    err_out_is_two, tensor_op,
+    IntOrTensor, IntoPython, Ints, NamedPair, Results, err_out_is_one, err_out_is_two, tensor_op,
 };
 
 /// Declares extremes of all elements, along a dimension or of two tensors. A row has the name, the methods of the core's tensor
@@ -32,12 +29,12 @@ macro_rules! extremes {
         )]
         fn $name(
             input: &CoreTensor,
-            dim: &Option<DimOrTensor>,
+            dim: &Option<IntOrTensor>,
             #[default(false)] keepdim: bool,
         ) -> Result<Extremes> {
             match dim {
-                Some(DimOrTensor::Tensor(other)) => elementwise::$of_pairs(input, other).map(Extremes::Tensor),
-                Some(DimOrTensor::Dim(dim)) => input.$along(*dim, keepdim).map(Extremes::along),
+                Some(IntOrTensor::Tensor(other)) => elementwise::$of_pairs(input, other).map(Extremes::Tensor),
+                Some(IntOrTensor::Int(dim)) => input.$along(*dim, keepdim).map(Extremes::along),
                 None => without_dim(stringify!($name), keepdim).and_then(|()| input.$name()).map(Extremes::Tensor),
             }
         })+
@@ -129,9 +126,7 @@ fn aminmax(
     input: &CoreTensor,
     #[keyword] dim: Option<i64>,
     #[default(false)] keepdim: bool,
-) -> Result<NamedPair> {
-    input.aminmax(dim, keepdim).map(|(low, high)| Named([low, high]))
-}
+) -> Result<NamedPair>;
 
 /// Returns an error if `keepdim` is set, which needs a dimension.
 fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
@@ -141,31 +136,6 @@ fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
     Ok(())
 }
 
-/// The dimension along which extremes are searched, or a tensor with which the elements are compared.
-enum DimOrTensor {
-    Dim(i64),
-    Tensor(CoreTensor),
-}
-
-impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor {
-    const ANNOTATION: &'static str = "builtins.int | Tensor";
-    const WANTED: &'static str = i64::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>> {
-        if let Some(tensor) = TensorRef::try_from_argument(name, given)? {
-            return Ok(Some(DimOrTensor::Tensor(tensor.clone())));
-        }
-        Ok(i64::try_from_argument(name, given)?.map(DimOrTensor::Dim))
-    }
-
-    fn tensors(&self) -> &[CoreTensor] {
-        match self {
-            DimOrTensor::Dim(_) => &[],
-            DimOrTensor::Tensor(tensor) => slice::from_ref(tensor),
-        }
-    }
-}
-
 /// Extremes, with their indices if they are those along a dimension.
 pub(super) enum Extremes {
     Tensor(CoreTensor),
@@ -173,8 +143,8 @@ pub(super) enum Extremes {
 }
 
 impl Extremes {
-    pub fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
-        Extremes::WithIndices(Named([values, indices]))
+    pub fn along(found: (CoreTensor, CoreTensor)) -> Self {
+        Extremes::WithIndices(found.into())
     }
 }
 

@@ -4,7 +4,7 @@ use interlock_tensor::{DType, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::{new_exception, shown};
+use crate::errors::{new_argument_error, shown};
 use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op};
 
 /// Return the vector norm of all elements, or over one or several dimensions.
@@ -53,7 +53,6 @@ impl<'py> FromArgument<'_, 'py> for Order {
         if &*text.to_string_lossy() == "fro" {
             return Ok(Some(Order(2.0)));
         }
-        let message = format!("{name} must be a number or 'fro', got {}", shown(text)?);
-        Err(new_exception(given.py(), "ArgumentError", message))
+        Err(new_argument_error(given.py(), name, "be a number or 'fro'", shown(text)?))
     }
 }

@@ -53,7 +53,6 @@ fn log_softmax(
 ///     {no_float_dtype}
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)
 ///     tensor([0.5000, 0.5000])
 #[tensor_op(function, namespace = "nn.functional", example = "x, 1")]
