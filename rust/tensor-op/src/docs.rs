@@ -3,50 +3,45 @@
 use crate::parameter::Argument;
 use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, LEAF};
 
-const OUT_OF_RESULTS: &str = "    out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
+const OUT_OF_RESULTS: &str = "out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
     None for new ones.";
-const OUT_OF_NEW: &str = "    out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.";
-const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";
+const OUT_OF_NEW: &str = "out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.";
+const OUT: &str = "out: The tensor that receives the result, and is returned; None for a new one.";
 const OUT_ERROR: &str =
-    "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
-const EXACT_OUT_ERROR: &str = "    DTypeError: `out` has another dtype than the result.";
-const NEW_OUT_ERROR: &str = "    DTypeError: `dtype` differs from the dtype of `out`.";
+    "RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
+const EXACT_OUT_ERROR: &str = "DTypeError: `out` has another dtype than the result.";
+const NEW_OUT_ERROR: &str = "DTypeError: `dtype` differs from the dtype of `out`.";
 const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];
 
 /// The argument `out` of a function.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub enum Out {
+    #[default]
     None,
     /// It receives the result, and `is_exact` if it must have its dtype.
-    Result {
-        is_exact: bool,
-    },
+    Result { is_exact: bool },
     /// It is a tensor or two.
     Results,
     /// It receives the elements of a new tensor.
     New,
 }
 
-/// A docstring: paragraphs, and sections of indented lines.
+/// A docstring: paragraphs, and sections of indented lines, without the entries of the argument `out`.
+#[derive(Default)]
 pub struct Docs {
     summary: Vec<String>,
     arguments: Vec<String>,
     returns: Vec<String>,
     raises: Vec<String>,
     example: Vec<String>,
+    out: Out,
 }
 
 impl Docs {
     /// Parses the documentation of an operation with these arguments. Returns an error unless there is an entry for each of
     /// them, written or derived from its name and type, and for no other.
     pub fn parse(lines: &[String], arguments: &[Argument], out: Out) -> Result<Self, String> {
-        let mut docs = Docs {
-            summary: Vec::new(),
-            arguments: Vec::new(),
-            returns: Vec::new(),
-            raises: Vec::new(),
-            example: Vec::new(),
-        };
+        let mut docs = Docs { out, ..Docs::default() };
         let mut section = &mut docs.summary;
         for line in lines {
             match line.as_str() {
@@ -66,14 +61,6 @@ impl Docs {
         }
         docs.arguments = all_arguments(&docs.arguments, arguments)?;
         docs.raises.extend(further_errors(&docs.raises, arguments));
-        let (argument, dtype_error) = match out {
-            Out::None => return Ok(docs),
-            Out::Result { is_exact } => (OUT, is_exact.then_some(EXACT_OUT_ERROR)),
-            Out::Results => (OUT_OF_RESULTS, Some(EXACT_OUT_ERROR)),
-            Out::New => (OUT_OF_NEW, Some(NEW_OUT_ERROR)),
-        };
-        docs.arguments.push(argument.to_owned());
-        docs.raises.extend([dtype_error, Some(OUT_ERROR)].into_iter().flatten().map(str::to_owned));
         Ok(docs)
     }
 
@@ -101,44 +88,46 @@ impl Docs {
     pub fn of_function(&self, declared: &str, name: &str, variadic: Option<&str>) -> String {
         let example =
             self.example.iter().map(|line| line.replace(&format!(".{declared}("), &format!(".{name}(")));
-        let arguments = with_separate(self.arguments.clone(), variadic);
-        joined(&self.summary, [&arguments, &self.returns, &self.raises, &with_import(example)], "")
+        let (of_out, errors) = match self.out {
+            Out::None => (None, [None, None]),
+            Out::Result { is_exact } => (Some(OUT), [is_exact.then_some(EXACT_OUT_ERROR), Some(OUT_ERROR)]),
+            Out::Results => (Some(OUT_OF_RESULTS), [Some(EXACT_OUT_ERROR), Some(OUT_ERROR)]),
+            Out::New => (Some(OUT_OF_NEW), [Some(NEW_OUT_ERROR), Some(OUT_ERROR)]),
+        };
+        let arguments = with_separate(followed_by(&self.arguments, of_out), variadic);
+        let raises = followed_by(&self.raises, errors.into_iter().flatten());
+        joined(&self.summary, [&arguments, &self.returns, &raises, &with_import(example)], "")
     }
 
     /// Returns the documentation of a method that belongs to no function.
     pub fn of_own_method(&self, first: &str, variadic: Option<&str>) -> String {
-        let arguments = with_separate(without_entries(&self.arguments, &[first]), variadic);
+        let arguments = with_separate(without_entry(&self.arguments, first), variadic);
         let example = with_import(self.example.iter().cloned());
         joined(&self.summary, [&arguments, &self.returns, &self.raises, &example], "")
     }
 
     /// Returns the documentation of a method, whose tensor is the first argument of the function `function`.
     pub fn of_method(&self, first: &str, function: &str, variadic: Option<&str>) -> String {
-        let arguments = with_separate(without_entries(&self.arguments, &[first, "out"]), variadic);
-        let raises = self.raises_without_out();
-        joined(&self.summary, [&arguments, &self.returns, &raises, &Vec::new()], &see(function))
+        let arguments = with_separate(without_entry(&self.arguments, first), variadic);
+        joined(&self.summary, [&arguments, &self.returns, &self.raises, &Vec::new()], &see(function))
     }
 
     /// Returns the documentation of the in-place form of the function `function`. With `first`, the name of the first
     /// argument, it is the documentation of a method, without it of a function.
     pub fn of_inplace(&self, name: &str, first: Option<&str>, function: &str) -> String {
-        let arguments = without_entries(&self.arguments, &[first.unwrap_or_default(), "out"]);
+        let arguments = without_entry(&self.arguments, first.unwrap_or_default());
         let summary = [format!("In-place version of `{name}`.")];
-        let returns =
-            vec![format!("    {}", if first.is_some() { "The tensor itself." } else { "`input` itself." })];
-        let mut raises = self.raises_without_out();
-        raises.extend(IN_PLACE_ERRORS.map(|error| format!("    {error}")));
+        let itself = if first.is_some() { "The tensor itself." } else { "`input` itself." };
+        let returns = followed_by(&[], [itself]);
+        let raises = followed_by(&self.raises, IN_PLACE_ERRORS);
         joined(&summary, [&arguments, &returns, &raises, &Vec::new()], &see(function))
     }
+}
 
-    /// Returns the entries of errors but those of the argument `out`.
-    fn raises_without_out(&self) -> Vec<String> {
-        self.raises
-            .iter()
-            .filter(|line| ![OUT_ERROR, EXACT_OUT_ERROR, NEW_OUT_ERROR].contains(&line.as_str()))
-            .cloned()
-            .collect()
-    }
+/// Returns the lines of a section with further entries of one line.
+fn followed_by<'a>(lines: &[String], entries: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let entries = entries.into_iter().map(|entry| format!("    {entry}"));
+    lines.iter().cloned().chain(entries).collect()
 }
 
 /// Returns the lines of an example after the import.
@@ -181,13 +170,9 @@ fn entries(lines: &[String]) -> Vec<(&str, Vec<String>)> {
     entries
 }
 
-/// Returns the lines of a section without the entries of these names.
-fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
-    entries(lines)
-        .into_iter()
-        .filter(|(name, _)| !names.contains(name))
-        .flat_map(|(_, lines)| lines)
-        .collect()
+/// Returns the lines of a section without the entry of a name.
+fn without_entry(lines: &[String], name: &str) -> Vec<String> {
+    entries(lines).into_iter().filter(|(other, _)| *other != name).flat_map(|(_, lines)| lines).collect()
 }
 
 /// Returns the entries of all arguments in the order of the signature: the written ones, and the sentences of others.
