@@ -120,9 +120,14 @@ impl Declaration {
         self.parameters().map(Parameter::arguments).sum()
     }
 
-    /// Returns the name in Python.
+    /// Returns the name in Python, without the `_` of an in-place form.
     pub fn name(&self) -> String {
-        self.options.name.clone().unwrap_or_else(|| self.function.sig.ident.unraw().to_string())
+        let function = self.function.sig.ident.unraw().to_string();
+        match (&self.options.name, function.strip_suffix('_')) {
+            (Some(name), _) => name.clone(),
+            (None, Some(name)) if self.options.forms.is_only_inplace() => name.to_owned(),
+            (None, _) => function,
+        }
     }
 
     /// Returns the argument that is also passed as separate ones, to the function or to the method.

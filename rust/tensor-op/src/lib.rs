@@ -49,7 +49,7 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 /// - `or_self`: a result that is the first tensor itself is the Python object of it;
 /// - `attached`: the function is called attached to the interpreter, with the token and the name of the called form, and
 ///   detaches itself;
-/// - `name = "NAME"`: the name, if it is not that of the function;
+/// - `name = "NAME"`: the name, if it is not that of the function, of an operation only in place without the last `_`;
 /// - `namespace = "nn.functional"`: the module that has the function, if it is not `interlock`;
 /// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tools/example_calls.py` defines;
 /// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice.

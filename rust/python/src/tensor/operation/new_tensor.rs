@@ -141,6 +141,11 @@ impl NewTensor<'_> {
         Ok(TensorOptions { dtype, placement })
     }
 
+    /// Returns the exception for an argument that is absent or None.
+    pub fn err_missing(&self, argument: &'static str, wanted: &str) -> PyErr {
+        ArgumentName::new(self.op, argument).type_error(wanted, self.py.None().bind(self.py))
+    }
+
     /// Creates the tensor while detached from the interpreter, and sets `requires_grad`.
     pub fn build(&self, make: impl FnOnce() -> Result<CoreTensor> + Send) -> PyResult<Py<Tensor>> {
         let (op, requires_grad) = (self.op, self.requires_grad);

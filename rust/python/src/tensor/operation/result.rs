@@ -127,7 +127,7 @@ pub(super) fn named_tuple<'py>(
 }
 
 /// Tensors, which become the named tuple of the operation in `interlock.return_types`, or the one of `linalg_OPERATION`.
-pub(in crate::tensor) struct Named<const COUNT: usize, const IS_LINALG: bool>(pub [CoreTensor; COUNT]);
+pub(in crate::tensor) struct Named<const COUNT: usize, const IS_LINALG: bool>([CoreTensor; COUNT]);
 
 pub(in crate::tensor) type NamedPair = Named<2, false>;
 pub(in crate::tensor) type LinalgPair = Named<2, true>;

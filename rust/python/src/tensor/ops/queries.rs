@@ -79,7 +79,7 @@ fn is_inference(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyRes
 ///     >>> x = interlock.ones(2, requires_grad=True) * 2
 ///     >>> x.detach_().is_leaf
 ///     True
-#[tensor_op(inplace_function, view, name = "detach", example = "x")]
+#[tensor_op(inplace_function, view, example = "x")]
 fn detach_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
     input.detach_()?;
     Ok(input.clone())

@@ -15,9 +15,11 @@ macro_rules! in_shape {
         /// Args:
         ///     input: The tensor whose shape is used.
         #[tensor_op(function, example = "x")]
-        fn $name(input: &CoreTensor,
+        fn $name(
+            input: &CoreTensor,
             #[keyword] memory_format: Option<Format>,
-            #[options] options: &NewTensor<'_>) -> PyResult<Py<Tensor>> {
+            #[options] options: &NewTensor<'_>,
+        ) -> PyResult<Py<Tensor>> {
             options.create_in_shape(input, memory_format, CoreTensor::$create)
         })+
     };
@@ -64,8 +66,8 @@ fn full_like(
     #[keyword] memory_format: Option<Format>,
     #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options
-        .create_in_shape(input, memory_format, |shape, options| CoreTensor::full(shape, fill_value, options))
+    let full = |shape: &[usize], options| CoreTensor::full(shape, fill_value, options);
+    options.create_in_shape(input, memory_format, full)
 }
 
 /// Declares tensors with the dtype and device of another one. A row has the name and the function of the core.
@@ -73,9 +75,11 @@ macro_rules! of_kind {
     ($($(#[$doc:meta])* $name:ident $create:ident;)+) => {
         $($(#[$doc])*
         #[tensor_op(method, example = "x, 2, 3")]
-        fn $name(input: &CoreTensor,
+        fn $name(
+            input: &CoreTensor,
             #[variadic] size: &Sizes,
-            #[options] options: &NewTensor<'_>) -> PyResult<Py<Tensor>> {
+            #[options] options: &NewTensor<'_>,
+        ) -> PyResult<Py<Tensor>> {
             options.create_like(input, |options| CoreTensor::$create(size, options))
         })+
     };

@@ -3,7 +3,6 @@
 use interlock_tensor::{DType, NewElements, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use crate::errors::new_type_error;
 use crate::tensor::Tensor;
 use crate::tensor::operation::{Count, NewTensor, tensor_op};
 
@@ -57,7 +56,7 @@ fn arange(
         (start, Some(end)) => (start.unwrap_or(Scalar::Int(0)), end),
         (Some(end), None) => (Scalar::Int(0), end),
         (None, None) => {
-            return Err(new_type_error("arange: end", "a number", options.py.None().bind(options.py)));
+            return Err(options.err_missing("end", "a number"));
         }
     };
     let step = step.unwrap_or(Scalar::Int(1));

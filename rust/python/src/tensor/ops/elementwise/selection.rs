@@ -36,14 +36,13 @@ use crate::tensor::operation::{
 #[tensor_op(
     function,
     attached,
-    name = "where",
     example = "x > 1, x, y",
     overloads(
         "(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor",
         "(condition: Tensor) -> tuple[Tensor, ...]"
     )
 )]
-fn where_<'py>(
+fn r#where<'py>(
     py: Python<'py>,
     op: &'static str,
     condition: &CoreTensor,

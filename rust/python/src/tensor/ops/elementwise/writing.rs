@@ -18,7 +18,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.zeros(2).fill_(3)
 ///     tensor([3., 3.])
-#[tensor_op(inplace_function, name = "fill", example = "x, 2.0")]
+#[tensor_op(inplace_function, example = "x, 2.0")]
 fn fill_(_to: WriteTo, input: &CoreTensor, value: Operand<'_>) -> Result<CoreTensor> {
     input.fill_(value).cloned()
 }
@@ -34,7 +34,7 @@ fn fill_(_to: WriteTo, input: &CoreTensor, value: Operand<'_>) -> Result<CoreTen
 /// Example:
 ///     >>> interlock.ones(2).zero_()
 ///     tensor([0., 0.])
-#[tensor_op(inplace_function, name = "zero", example = "x")]
+#[tensor_op(inplace_function, example = "x")]
 fn zero_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
     input.zero_().cloned()
 }
@@ -53,7 +53,7 @@ fn zero_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
 ///     tensor([1., 2.])
-#[tensor_op(inplace, name = "copy", example = "x, z")]
+#[tensor_op(inplace, example = "x, z")]
 fn copy_(
     _to: WriteTo,
     input: &CoreTensor,

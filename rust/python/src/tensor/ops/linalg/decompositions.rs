@@ -4,7 +4,7 @@
 use interlock::accelerator::DeviceType;
 use interlock_tensor::{Error, QrMode, Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, Named, tensor_op};
+use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, tensor_op};
 
 /// The triangle of symmetric matrices that is read.
 #[derive(Clone, Copy, PartialEq)]
@@ -102,8 +102,7 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
     example = "square + square.mT; square + square.mT, 'U'"
 )]
 fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<LinalgPair> {
-    let (values, vectors) = input.eigh(UPLO == Triangle::Upper)?;
-    Ok(Named([values, vectors]))
+    Ok(input.eigh(UPLO == Triangle::Upper)?.into())
 }
 
 /// Return the eigenvalues of symmetric matrices in ascending order; NaN for a matrix that is not finite.
@@ -155,8 +154,7 @@ fn svd(
     #[keyword] driver: Option<Driver>,
 ) -> Result<LinalgTriple> {
     check_driver("svd", A, driver)?;
-    let (u, values, vh) = A.svd(full_matrices)?;
-    Ok(Named([u, values, vh]))
+    Ok(A.svd(full_matrices)?.into())
 }
 
 /// Return the singular values of matrices in descending order.

@@ -20,13 +20,8 @@ use crate::tensor::operation::{Choice, Ints, tensor_op};
 ///     >>> functional.pad(interlock.tensor([[1, 2, 3]]), (1, -1, 0, 1), value=9)
 ///     tensor([[9, 1, 2],
 ///             [9, 9, 9]])
-#[tensor_op(
-    function,
-    name = "pad",
-    namespace = "nn.functional",
-    example = "x, (1, 2); x, (-1, 1, 2, -1), 'constant', 2"
-)]
-fn padded(
+#[tensor_op(function, namespace = "nn.functional", example = "x, (1, 2); x, (-1, 1, 2, -1), 'constant', 2")]
+fn pad(
     input: &CoreTensor,
     pad: &Ints,
     #[default(PaddingMode::Constant, "'constant'")] mode: PaddingMode,

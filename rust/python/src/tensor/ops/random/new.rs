@@ -3,7 +3,6 @@
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use crate::errors::new_type_error;
 use crate::tensor::Tensor;
 use crate::tensor::formats::Format;
 use crate::tensor::generator::GivenGenerator;
@@ -26,9 +25,11 @@ macro_rules! floats {
         ///     >>> x.shape
         ///     (2, 3)
         #[tensor_op(function, example = "2, 3")]
-        fn $name(#[variadic] size: &Sizes,
+        fn $name(
+            #[variadic] size: &Sizes,
             #[keyword] generator: Option<GivenGenerator<'_>>,
-            #[options(out)] options: &NewTensor<'_>) -> PyResult<Py<Tensor>> {
+            #[options(out)] options: &NewTensor<'_>,
+        ) -> PyResult<Py<Tensor>> {
             options.create(DType::DEFAULT_FLOAT, |options| {
                 GivenGenerator::or_default(generator, options.placement)?.$name(size, options)
             })
@@ -60,10 +61,12 @@ macro_rules! floats_in_shape {
         #[doc = concat!("     >>> interlock.", stringify!($name), "(interlock.zeros(2, 3)).shape")]
         ///     (2, 3)
         #[tensor_op(function, example = "x")]
-        fn $name(input: &CoreTensor,
+        fn $name(
+            input: &CoreTensor,
             #[keyword] generator: Option<GivenGenerator<'_>>,
             #[keyword] memory_format: Option<Format>,
-            #[options] options: &NewTensor<'_>) -> PyResult<Py<Tensor>> {
+            #[options] options: &NewTensor<'_>,
+        ) -> PyResult<Py<Tensor>> {
             options.create_in_shape(input, memory_format, |shape, options| {
                 GivenGenerator::or_default(generator, options.placement)?.$draw(shape, options)
             })
@@ -114,11 +117,7 @@ fn randint(
     };
     let (low, high) = bounds(options, low, high)?;
     let Some(size) = size else {
-        return Err(new_type_error(
-            "randint: size",
-            "a tuple or list of ints",
-            options.py.None().bind(options.py),
-        ));
+        return Err(options.err_missing("size", "a tuple or list of ints"));
     };
     options.create(DType::Int64, |options| {
         GivenGenerator::or_default(generator, options.placement)?.randint(low, high, size, options)
@@ -188,10 +187,7 @@ fn bounds(options: &NewTensor<'_>, low: Option<i64>, high: Option<i64>) -> PyRes
     match (low, high) {
         (Some(low), Some(high)) => Ok((low, high)),
         (Some(end), None) | (None, Some(end)) => Ok((0, end)),
-        (None, None) => {
-            let none = options.py.None();
-            Err(ArgumentName::new(options.op, "high").type_error("an int", none.bind(options.py)))
-        }
+        (None, None) => Err(options.err_missing("high", "an int")),
     }
 }
 

@@ -110,7 +110,7 @@ fn multinomial(
 /// Example:
 ///     >>> interlock.zeros(2).normal_(3.0, 0.0)
 ///     tensor([3., 3.])
-#[tensor_op(inplace, name = "normal", example = "x")]
+#[tensor_op(inplace, example = "x")]
 fn normal_(
     _to: WriteTo,
     input: &CoreTensor,
@@ -136,7 +136,7 @@ fn normal_(
 /// Example:
 ///     >>> interlock.zeros(2).uniform_(3.0, 3.0)
 ///     tensor([3., 3.])
-#[tensor_op(inplace, name = "uniform", example = "x")]
+#[tensor_op(inplace, example = "x")]
 fn uniform_(
     _to: WriteTo,
     input: &CoreTensor,
@@ -162,7 +162,7 @@ fn uniform_(
 /// Example:
 ///     >>> interlock.zeros(2).bernoulli_(1.0)
 ///     tensor([1., 1.])
-#[tensor_op(inplace, name = "bernoulli", example = "x")]
+#[tensor_op(inplace, example = "x")]
 fn bernoulli_(
     _to: WriteTo,
     input: &CoreTensor,

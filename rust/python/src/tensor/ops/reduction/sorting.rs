@@ -2,7 +2,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{Named, NamedPair, tensor_op};
+use crate::tensor::operation::{NamedPair, tensor_op};
 
 /// Return the sorted elements along a dimension, and their indices.
 ///
@@ -26,8 +26,7 @@ fn sort(
     #[keyword(default = false)] stable: bool,
 ) -> Result<NamedPair> {
     let _ = stable;
-    let (values, indices) = input.sort(dim.unwrap_or(-1), descending)?;
-    Ok(Named([values, indices]))
+    Ok(input.sort(dim.unwrap_or(-1), descending)?.into())
 }
 
 /// Return the indices that sort the elements along a dimension.
@@ -82,6 +81,5 @@ fn topk(
     #[default(true)] sorted: bool,
 ) -> Result<NamedPair> {
     let _ = sorted;
-    let (values, indices) = input.topk(k, dim.unwrap_or(-1), largest)?;
-    Ok(Named([values, indices]))
+    Ok(input.topk(k, dim.unwrap_or(-1), largest)?.into())
 }

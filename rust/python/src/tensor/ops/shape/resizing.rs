@@ -28,7 +28,6 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 ///             [3, 4]])
 #[tensor_op(
     inplace,
-    name = "resize",
     size = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size)),
     example = "x.detach().clone(), 2, 2"
 )]
@@ -60,12 +59,7 @@ fn resize_(
 /// Example:
 ///     >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
 ///     tensor([1, 2, 3])
-#[tensor_op(
-    inplace_function,
-    name = "resize_as",
-    size = the_template.numel(),
-    example = "x.detach().clone(), y"
-)]
+#[tensor_op(inplace_function, size = the_template.numel(), example = "x.detach().clone(), y")]
 fn resize_as_(
     _to: WriteTo,
     input: &CoreTensor,
