@@ -141,7 +141,6 @@ fn randint(
 ///     >>> interlock.randint_like(interlock.zeros(2), 7, 8)
 ///     tensor([7., 7.])
 #[tensor_op(function, example = "x, 2, 9")]
-#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
 fn randint_like(
     input: &CoreTensor,
     low: Option<i64>,
