@@ -5,8 +5,8 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Block, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Pat, Result, ReturnType, Token,
-    TraitItemFn, Type, parse_quote,
+    Attribute, Block, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Pat, Result, ReturnType, Signature,
+    Token, TraitItemFn, Type, parse_quote,
 };
 
 use crate::docs::{Docs, Out};
@@ -49,33 +49,9 @@ impl Declaration {
         let Some(result) = result else {
             return Err(Error::new_spanned(&sig, "an operation returns a `Result`"));
         };
-        let has_out_option = parameters.iter().any(|one| one.kind == Kind::Options { has_out: true });
-        let out = match options.forms {
-            _ if has_out_option => Out::New,
-            Forms { out: false, .. } => Out::None,
-            Forms { out_is_exact: is_exact, .. } if is_tensor(&result) => Out::Result { is_exact },
-            _ => Out::Results,
-        };
-        let documented = [&first].into_iter().chain(&parameters).flat_map(|one| one.documented(&first));
-        let docs = Docs::parse(&doc_lines(&attrs), &documented.collect::<Vec<_>>(), out);
-        let mut docs = docs.map_err(|problem| Error::new_spanned(&sig, problem))?;
-        if let Some(module) = &options.namespace {
-            docs.import(module);
-        }
-        if options.forms.is_only_inplace() {
-            docs.returns_by_default("The tensor itself.");
-        } else if options.is_view && last_name(&result).as_deref() == Some("Vec") {
-            docs.returns_by_default("A tuple of views.");
-        }
-        let block = default.unwrap_or_else(|| {
-            let target = sig.inputs.first().and_then(target_of).map(|target| quote!(#target,));
-            let (name, object) = (&sig.ident, &first.name);
-            let arguments = parameters.iter().map(Parameter::as_core_argument);
-            let call = quote!(#object.#name(#target #(#arguments),*));
-            let converted = (!is_tensor(&result)).then(|| quote!(.map(Into::into)));
-            let block: Block = parse_quote!({ #call #converted });
-            block
-        });
+        let docs = documentation(&options, &doc_lines(&attrs), &first, &parameters, &result);
+        let docs = docs.map_err(|problem| Error::new_spanned(&sig, problem))?;
+        let block = default.unwrap_or_else(|| call_of_core(&sig, &first, &parameters, &result));
         let function = parse_quote!(#(#attrs)* #sig #block);
         let declared =
             Declaration { options, docs, function, first, others: parameters, takes_target, result };
@@ -142,6 +118,43 @@ impl Declaration {
             .as_ref()
             .map_or_else(|| "interlock".to_owned(), |name| format!("interlock.{name}"))
     }
+}
+
+/// Returns the documentation of an operation with these lines.
+fn documentation(
+    options: &Options,
+    lines: &[String],
+    first: &Parameter,
+    others: &[Parameter],
+    result: &Type,
+) -> std::result::Result<Docs, String> {
+    let has_out_option = others.iter().any(|one| one.kind == Kind::Options { has_out: true });
+    let out = match options.forms {
+        _ if has_out_option => Out::New,
+        Forms { out: false, .. } => Out::None,
+        Forms { out_is_exact: is_exact, .. } if is_tensor(result) => Out::Result { is_exact },
+        _ => Out::Results,
+    };
+    let arguments = [first].into_iter().chain(others).flat_map(|parameter| parameter.documented(first));
+    let mut docs = Docs::parse(lines, &arguments.collect::<Vec<_>>(), out)?;
+    if let Some(module) = &options.namespace {
+        docs.import(module);
+    }
+    if options.forms.is_only_inplace() {
+        docs.returns_by_default("The tensor itself.");
+    } else if options.is_view && last_name(result).as_deref() == Some("Vec") {
+        docs.returns_by_default("A tuple of views.");
+    }
+    Ok(docs)
+}
+
+/// Returns the body of a function without one: the call of the method of its name.
+fn call_of_core(sig: &Signature, first: &Parameter, others: &[Parameter], result: &Type) -> Block {
+    let target = sig.inputs.first().and_then(target_of).map(|target| quote!(#target,));
+    let (name, object) = (&sig.ident, &first.name);
+    let arguments = others.iter().map(Parameter::as_core_argument);
+    let converted = (!is_tensor(result)).then(|| quote!(.map(Into::into)));
+    parse_quote!({ #object.#name(#target #(#arguments),*) #converted })
 }
 
 /// Returns the name of a parameter of type `WriteTo`.
