@@ -1,5 +1,7 @@
 //! Conversion of Rust errors into exceptions of `interlock.errors`.
 
+use std::fmt::Display;
+
 use interlock::Error as CoreError;
 use interlock::accelerator::Error;
 use interlock_core::base::quote;
@@ -109,6 +111,16 @@ pub(crate) fn shown(given: &Bound<'_, PyAny>) -> PyResult<String> {
 /// Creates a TypeError with the expected type and the type of the argument.
 pub(crate) fn new_type_error(what: &str, wanted: &str, given: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("{what} must be {wanted}, got {}", type_name(given)))
+}
+
+/// Creates an ArgumentError with what the argument must be or do, such as "be positive", and the given value.
+pub(crate) fn new_argument_error(
+    py: Python<'_>,
+    what: impl Display,
+    expected: impl Display,
+    given: impl Display,
+) -> PyErr {
+    new_exception(py, "ArgumentError", format!("{what} must {expected}, got {given}"))
 }
 
 /// Converts a result of the crates below into a `PyResult`.

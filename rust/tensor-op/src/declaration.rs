@@ -1,9 +1,13 @@
 //! A declared operation.
 
 use proc_macro2::TokenStream;
+use quote::quote;
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Result, ReturnType, Token, Type};
+use syn::{
+    Attribute, Block, Error, Expr, ExprLit, FnArg, ItemFn, Lit, Meta, Pat, Result, ReturnType, Signature,
+    Token, TraitItemFn, Type, parse_quote,
+};
 
 use crate::docs::{Docs, Out};
 use crate::forms::Forms;
@@ -28,34 +32,36 @@ pub struct Declaration {
 impl Declaration {
     pub fn parse(options: TokenStream, item: TokenStream) -> Result<Self> {
         let options: Options = syn::parse2(options)?;
-        let mut function: ItemFn = syn::parse2(item)?;
-        let takes_target = function.sig.inputs.first().is_some_and(is_target);
+        // A function of a trait may lack its body.
+        let TraitItemFn { attrs, mut sig, default, .. } = syn::parse2(item)?;
+        let takes_target = sig.inputs.first().is_some_and(|first| target_of(first).is_some());
         let skipped = usize::from(takes_target) + if options.is_attached { 2 } else { 0 };
-        let parameters = function.sig.inputs.iter_mut().skip(skipped).map(Parameter::take);
+        let parameters = sig.inputs.iter_mut().skip(skipped).map(Parameter::take);
         let mut parameters = parameters.collect::<Result<Vec<_>>>()?;
         if parameters.is_empty() {
-            return Err(Error::new_spanned(&function.sig, "an operation has an argument"));
+            return Err(Error::new_spanned(&sig, "an operation has an argument"));
         }
         let first = parameters.remove(0);
-        let result = match &function.sig.output {
+        let result = match &sig.output {
             ReturnType::Type(_, declared) => in_result(declared).cloned(),
             ReturnType::Default => None,
         };
         let Some(result) = result else {
-            return Err(Error::new_spanned(&function.sig, "an operation returns a `Result`"));
+            return Err(Error::new_spanned(&sig, "an operation returns a `Result`"));
         };
-        let has_out_option = parameters.iter().any(|one| one.kind == Kind::Options { has_out: true });
-        let out = match options.forms {
-            _ if has_out_option => Out::New,
-            Forms { out: false, .. } => Out::None,
-            Forms { out_is_exact: is_exact, .. } if is_tensor(&result) => Out::Result { is_exact },
-            _ => Out::Results,
-        };
-        let docs = Docs::parse(&doc_lines(&function.attrs), out);
+        let docs = documentation(&options, &doc_lines(&attrs), &first, &parameters, &result);
+        let docs = docs.map_err(|problem| Error::new_spanned(&sig, problem))?;
+        let block = default.unwrap_or_else(|| call_of_core(&sig, &first, &parameters, &result));
+        let function = parse_quote!(#(#attrs)* #sig #block);
         let declared =
             Declaration { options, docs, function, first, others: parameters, takes_target, result };
         declared.check_order()?;
         Ok(declared)
+    }
+
+    /// Returns whether the function is called attached to the interpreter.
+    pub fn is_attached(&self) -> bool {
+        self.options.is_attached || self.others.iter().any(|one| matches!(one.kind, Kind::Options { .. }))
     }
 
     /// Returns an error if an argument that must be passed follows one with a default.
@@ -90,14 +96,19 @@ impl Declaration {
         self.parameters().map(Parameter::arguments).sum()
     }
 
-    /// Returns the name in Python.
+    /// Returns the name in Python, without the `_` of an in-place form.
     pub fn name(&self) -> String {
-        self.options.name.clone().unwrap_or_else(|| self.function.sig.ident.unraw().to_string())
+        let function = self.function.sig.ident.unraw().to_string();
+        match (&self.options.name, function.strip_suffix('_')) {
+            (Some(name), _) => name.clone(),
+            (None, Some(name)) if self.options.forms.is_only_inplace() => name.to_owned(),
+            (None, _) => function,
+        }
     }
 
     /// Returns the argument that is also passed as separate ones, to the function or to the method.
     pub fn variadic(&self, is_method: bool) -> Option<String> {
-        self.others.iter().find(|parameter| parameter.is_variadic(is_method)).map(Parameter::shown)
+        self.parameters().find(|parameter| parameter.is_variadic(is_method)).map(Parameter::shown)
     }
 
     /// Returns the name of the module that has the function.
@@ -109,10 +120,48 @@ impl Declaration {
     }
 }
 
-fn is_target(argument: &FnArg) -> bool {
-    match argument {
-        FnArg::Typed(typed) => last_name(&typed.ty).as_deref() == Some("WriteTo"),
-        FnArg::Receiver(_) => false,
+/// Returns the documentation of an operation with these lines.
+fn documentation(
+    options: &Options,
+    lines: &[String],
+    first: &Parameter,
+    others: &[Parameter],
+    result: &Type,
+) -> std::result::Result<Docs, String> {
+    let has_out_option = others.iter().any(|one| one.kind == Kind::Options { has_out: true });
+    let out = match options.forms {
+        _ if has_out_option => Out::New,
+        Forms { out: false, .. } => Out::None,
+        Forms { out_is_exact: is_exact, .. } if is_tensor(result) => Out::Result { is_exact },
+        _ => Out::Results,
+    };
+    let arguments = [first].into_iter().chain(others).flat_map(|parameter| parameter.documented(first));
+    let mut docs = Docs::parse(lines, &arguments.collect::<Vec<_>>(), out)?;
+    if let Some(module) = &options.namespace {
+        docs.import(module);
+    }
+    if options.forms.is_only_inplace() {
+        docs.returns_by_default("The tensor itself.");
+    } else if options.is_view && last_name(result).as_deref() == Some("Vec") {
+        docs.returns_by_default("A tuple of views.");
+    }
+    Ok(docs)
+}
+
+/// Returns the body of a function without one: the call of the method of its name.
+fn call_of_core(sig: &Signature, first: &Parameter, others: &[Parameter], result: &Type) -> Block {
+    let target = sig.inputs.first().and_then(target_of).map(|target| quote!(#target,));
+    let (name, object) = (&sig.ident, &first.name);
+    let arguments = others.iter().map(Parameter::as_core_argument);
+    let converted = (!is_tensor(result)).then(|| quote!(.map(Into::into)));
+    parse_quote!({ #object.#name(#target #(#arguments),*) #converted })
+}
+
+/// Returns the name of a parameter of type `WriteTo`.
+fn target_of(parameter: &FnArg) -> Option<&Pat> {
+    match parameter {
+        FnArg::Typed(typed) if last_name(&typed.ty).as_deref() == Some("WriteTo") => Some(&typed.pat),
+        _ => None,
     }
 }
 
@@ -165,7 +214,8 @@ mod tests {
     fn declaration_names_its_parts() {
         let (options, item) = (
             "function, method, out(exact), alias(b, c)",
-            "fn a(to: WriteTo, x: &CoreTensor, #[keyword] d: Option<i64>) -> Result<CoreTensor> {}",
+            "/// Args:\n///     x: X.\n///     d: D.\n
+            fn a(to: WriteTo, x: &CoreTensor, #[keyword] d: Option<i64>) -> Result<CoreTensor> {}",
         );
         let declared = Declaration::parse(options.parse().unwrap(), item.parse().unwrap()).ok().unwrap();
         assert_eq!((declared.name(), declared.namespace()), ("a".to_owned(), "interlock".to_owned()));
@@ -175,8 +225,17 @@ mod tests {
     }
 
     #[test]
+    fn function_without_a_body_calls_the_method_of_its_name() {
+        let item = "fn a(to: WriteTo, input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<Pair>;";
+        let declared = Declaration::parse("method".parse().unwrap(), item.parse().unwrap()).ok().unwrap();
+        let body = quote!({ input.a(to, dim.as_deref(), keepdim).map(Into::into) });
+        let block = &declared.function.block;
+        assert_eq!(quote!(#block).to_string(), body.to_string());
+    }
+
+    #[test]
     fn wrong_declarations_are_named() {
-        let item = "fn a(x: &CoreTensor) -> Result<CoreTensor> {}";
+        let item = "fn a(input: &CoreTensor) -> Result<CoreTensor> {}";
         assert_eq!(error("", item), "an operation has a form, such as `function` or `method`");
         assert_eq!(error("function, fast", item), "`fast` is no option of an operation");
         assert_eq!(error("function, out(wide)", item), "`wide` is no option of `out`");
@@ -184,8 +243,18 @@ mod tests {
         assert_eq!(error("function", "fn a(x: A) {}"), "an operation returns a `Result`");
         assert_eq!(error("function", "fn a(self) -> Result<A> {}"), "an operation is no method in Rust");
         let order = "an argument without a default precedes those with one";
-        assert_eq!(error("function", "fn a(x: Option<A>, y: A) -> Result<A> {}"), order);
-        assert_eq!(error("function", "fn a(x: A, #[keyword] y: Option<A>, z: A) -> Result<A> {}"), order);
+        let item = "fn a(generator: Option<GivenGenerator>, dim: i64) -> Result<A> {}";
+        assert_eq!(error("function", item), order);
+        let item = "fn a(dim: i64, #[keyword(default = true)] stable: bool, A: &CoreTensor) -> Result<A> {}";
+        assert_eq!(error("function", item), order);
+        let item = "fn a(dim: A) -> Result<A> {}";
+        assert_eq!(error("function", item), "the argument `dim` has no entry in `Args`");
+        let item = "/// Args:\n///     n: N.\nfn a(dim: i64) -> Result<A> {}";
+        assert_eq!(error("function", item), "`Args` has an entry for `n`, which is no argument");
+        let item = "/// {no_a}\nfn a(dim: i64) -> Result<A> {}";
+        assert_eq!(error("function", item), "`{no_a}` stands for no entry");
+        let item = "fn a(#[keyword(short)] dim: i64) -> Result<A> {}";
+        assert_eq!(error("function", item), "`short` is no option of `keyword`");
         let unknown = error("function", "fn a(#[short] x: A) -> Result<A> {}");
         assert!(unknown.starts_with("a parameter of an operation has no attribute but"), "{unknown}");
     }

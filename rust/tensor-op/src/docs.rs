@@ -1,193 +1,47 @@
 //! The documentation of an operation and of its forms.
 
-const INPUT: &str = "input: The tensor.";
-const TENSOR: &str = "input: A tensor.";
-const OTHER_OPERAND: &str = "other: A tensor or a number. Shapes are broadcast and dtypes promoted.";
-const ANOTHER_DTYPE: &str = "DTypeError: The tensor has another dtype.";
-const LEAF: &str = "RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.";
+use crate::parameter::Argument;
+use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, LEAF};
 
-/// Frequent sentences, by the name that stands for them. An empty one leaves its line out.
-const SENTENCES: &[(&str, &str)] = &[
-    ("input", INPUT),
-    ("no_dim", "IndexError: The tensor does not have dimension `dim`."),
-    ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
-    ("no_dimensions", "ShapeError: The tensor has no dimensions."),
-    (
-        "complex",
-        "input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are\n        \
-         converted to float32.",
-    ),
-    ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
-    ("no_real", "ShapeError: `input` has no dimension."),
-    (
-        "fft_norm",
-        "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for\n        \
-         \"ortho\", 1 over the number of points for \"forward\".",
-    ),
-    (
-        "ifft_norm",
-        "norm: The factor of the result: 1 over the number of points for \"backward\" and None, 1 over its root for\n        \
-         \"ortho\", 1 for \"forward\".",
-    ),
-    ("no_points", "ArgumentError: `n` is below 1, or `norm` has another value."),
-    (
-        "no_sizes",
-        "ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension\n        \
-         twice; or `norm` has another value.",
-    ),
-    ("no_tensors", "ArgumentError: `tensors` is empty."),
-    ("devices", "RuntimeError: `tensors` contains tensors on different devices."),
-    ("dim_twice", "ArgumentError: `dim` names a dimension twice."),
-    (
-        "sizes",
-        "args: The sizes, as separate ints or as one tuple or list.\n    \
-         size: The sizes as a tuple or list, by name instead of `args`.",
-    ),
-    (
-        "new_tensor",
-        "layout: `interlock.strided` or None, which means the same.\n    \
-         device: The device; None means the default device.\n    \
-         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
-         pin_memory: Whether a CPU tensor is allocated in pinned memory.",
-    ),
-    (
-        "new_tensor_like",
-        "dtype: The element type; None means the dtype of the tensor.\n    \
-         layout: `interlock.strided` or None, which means the same.\n    \
-         device: The device; None means the device of the tensor.\n    \
-         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.\n    \
-         pin_memory: Whether a CPU tensor is allocated in pinned memory.",
-    ),
-    (
-        "new_tensor_errors",
-        "DTypeError: `requires_grad` is True for a dtype that is not floating point.\n    \
-         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.\n    \
-         OutOfMemoryError: Not enough memory is available.",
-    ),
-    (
-        "memory_format",
-        "memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.",
-    ),
-    ("leaf", LEAF),
-    ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
-    (
-        "dims",
-        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None or an empty tuple means all.",
-    ),
-    ("keepdim", "keepdim: Whether reduced dimensions remain, with size 1."),
-    // The dtypes of operations on one tensor, and the errors for others.
-    ("any", INPUT),
-    ("floats", "input: The tensor. Integers and bools are converted to float32."),
-    ("floats_only", "input: The tensor, of a floating-point dtype."),
-    ("integral", "input: The tensor, of integers or bools."),
-    ("numbers", "input: The tensor, of any dtype except bool."),
-    ("wrong_any", ""),
-    ("wrong_floats", ""),
-    ("wrong_floats_only", ANOTHER_DTYPE),
-    ("wrong_integral", ANOTHER_DTYPE),
-    ("wrong_numbers", ANOTHER_DTYPE),
-    // The operands of operations on two, and the errors for their dtypes.
-    ("input_any", "input: A tensor or a number."),
-    ("input_left", TENSOR),
-    ("input_tensors", TENSOR),
-    ("other_any", OTHER_OPERAND),
-    ("other_left", OTHER_OPERAND),
-    ("other_tensors", "other: A tensor. Shapes are broadcast and dtypes promoted."),
-    ("promoted_dividing", ""),
-    ("promoted_promoting", ""),
-    ("promoted_floating", "DTypeError: The promoted dtype is not floating point."),
-    ("promoted_integral", "DTypeError: The promoted dtype is floating point."),
-    ("promoted_integers", "DTypeError: The promoted dtype is floating point or bool."),
-    (
-        "promoted_divisible",
-        "ArgumentError: Integers on the CPU are divided by 0.\n    DTypeError: The promoted dtype is bool.",
-    ),
-    // Reductions.
-    ("dim_or_all", "dim: The dimension. None means all elements."),
-    ("dims_or_all", "dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all."),
-    (
-        "dims_or_unbiased",
-        "dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.",
-    ),
-    ("unbiased", "unbiased: Whether the correction is 1, or 0. Not together with `correction`."),
-    ("correction", "correction: What is subtracted from the number of elements. None means 1."),
-    ("unbiased_twice", "TypeError: Both `unbiased` and `correction` are given."),
-    ("no_floats", "DTypeError: The elements are not floating point."),
-    (
-        "wide_dtype",
-        "dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.",
-    ),
-    (
-        "float_dtype",
-        "dtype: The floating-point dtype to convert the elements to first. None means no change.",
-    ),
-    ("no_float_dtype", "DTypeError: The elements are not floating point, and `dtype` does not convert them."),
-    ("no_bools", "DTypeError: The tensor is a bool tensor."),
-    ("empty_dim", "IndexError: The reduced dimension has size 0."),
-    ("stable", "stable: Whether the order of equal elements is preserved, which it always is."),
-    // Linear algebra.
-    (
-        "matrices",
-        "input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read.",
-    ),
-    ("square_a", "A: A square matrix of float32 or float64, or a batch of them."),
-    ("not_square", "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions."),
-    (
-        "driver",
-        "driver: An algorithm of cuSOLVER, for matrices on devices, all of which compute with one algorithm.",
-    ),
-    ("driver_on_cpu", "ArgumentError: `driver` has another value, or is not None for matrices on the CPU."),
-    ("not_matrix", "ShapeError: There are fewer than 2 dimensions."),
-    ("not_float", "DTypeError: The dtype is not float32 or float64."),
-    ("singular", "LinAlgError: A matrix is singular; the message has its position in the batch."),
-    ("rtol", "rtol: The relative tolerance."),
-    ("atol", "atol: The absolute tolerance."),
-    ("equal_nan", "equal_nan: Whether NaN is close to NaN."),
-];
-
-const OUT_OF_RESULTS: &str = "    out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
+const OUT_OF_RESULTS: &str = "out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
     None for new ones.";
-const OUT_OF_NEW: &str = "    out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.";
-const OUT: &str = "    out: The tensor that receives the result, and is returned; None for a new one.";
+const OUT_OF_NEW: &str = "out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.";
+const OUT: &str = "out: The tensor that receives the result, and is returned; None for a new one.";
 const OUT_ERROR: &str =
-    "    RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
-const EXACT_OUT_ERROR: &str = "    DTypeError: `out` has another dtype than the result.";
-const NEW_OUT_ERROR: &str = "    DTypeError: `dtype` differs from the dtype of `out`.";
+    "RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
+const EXACT_OUT_ERROR: &str = "DTypeError: `out` has another dtype than the result.";
+const NEW_OUT_ERROR: &str = "DTypeError: `dtype` differs from the dtype of `out`.";
 const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];
 
 /// The argument `out` of a function.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub enum Out {
+    #[default]
     None,
     /// It receives the result, and `is_exact` if it must have its dtype.
-    Result {
-        is_exact: bool,
-    },
+    Result { is_exact: bool },
     /// It is a tensor or two.
     Results,
     /// It receives the elements of a new tensor.
     New,
 }
 
-/// A docstring: paragraphs, and sections of indented lines.
+/// A docstring: paragraphs, and sections of indented lines, without the entries of the argument `out`.
+#[derive(Default)]
 pub struct Docs {
     summary: Vec<String>,
     arguments: Vec<String>,
     returns: Vec<String>,
     raises: Vec<String>,
     example: Vec<String>,
+    out: Out,
 }
 
 impl Docs {
-    /// Parses the documentation of an operation whose function has the argument `out` or not.
-    pub fn parse(lines: &[String], out: Out) -> Self {
-        let mut docs = Docs {
-            summary: Vec::new(),
-            arguments: Vec::new(),
-            returns: Vec::new(),
-            raises: Vec::new(),
-            example: Vec::new(),
-        };
+    /// Parses the documentation of an operation with these arguments. Returns an error unless there is an entry for each of
+    /// them, written or derived from its name and type, and for no other.
+    pub fn parse(lines: &[String], arguments: &[Argument], out: Out) -> Result<Self, String> {
+        let mut docs = Docs { out, ..Docs::default() };
         let mut section = &mut docs.summary;
         for line in lines {
             match line.as_str() {
@@ -195,7 +49,7 @@ impl Docs {
                 "Returns:" => section = &mut docs.returns,
                 "Raises:" => section = &mut docs.raises,
                 "Example:" => section = &mut docs.example,
-                _ => section.extend(with_sentence(line)),
+                _ => section.extend(with_entry(line)?),
             }
         }
         for lines in
@@ -205,15 +59,27 @@ impl Docs {
                 lines.pop();
             }
         }
-        let (argument, dtype_error) = match out {
-            Out::None => return docs,
-            Out::Result { is_exact } => (OUT, is_exact.then_some(EXACT_OUT_ERROR)),
-            Out::Results => (OUT_OF_RESULTS, Some(EXACT_OUT_ERROR)),
-            Out::New => (OUT_OF_NEW, Some(NEW_OUT_ERROR)),
+        docs.arguments = all_arguments(&docs.arguments, arguments)?;
+        docs.raises.extend(further_errors(&docs.raises, arguments));
+        Ok(docs)
+    }
+
+    /// Adds the import of a module, such as `nn.functional` of `interlock`, to the example.
+    pub fn import(&mut self, module: &str) {
+        let (package, name) = match module.rsplit_once('.') {
+            Some((package, name)) => (format!("interlock.{package}"), name),
+            None => ("interlock".to_owned(), module),
         };
-        docs.arguments.push(argument.to_owned());
-        docs.raises.extend([dtype_error, Some(OUT_ERROR)].into_iter().flatten().map(str::to_owned));
-        docs
+        if !self.example.is_empty() {
+            self.example.insert(0, format!("    >>> from {package} import {name}"));
+        }
+    }
+
+    /// Sets what the operation returns, unless that is written.
+    pub fn returns_by_default(&mut self, sentence: &str) {
+        if self.returns.is_empty() {
+            self.returns.push(format!("    {sentence}"));
+        }
     }
 
     /// Returns the documentation of the function `name` of an operation that is declared as `declared`.
@@ -222,44 +88,46 @@ impl Docs {
     pub fn of_function(&self, declared: &str, name: &str, variadic: Option<&str>) -> String {
         let example =
             self.example.iter().map(|line| line.replace(&format!(".{declared}("), &format!(".{name}(")));
-        let arguments = with_separate(self.arguments.clone(), variadic);
-        joined(&self.summary, [&arguments, &self.returns, &self.raises, &with_import(example)], "")
+        let (of_out, errors) = match self.out {
+            Out::None => (None, [None, None]),
+            Out::Result { is_exact } => (Some(OUT), [is_exact.then_some(EXACT_OUT_ERROR), Some(OUT_ERROR)]),
+            Out::Results => (Some(OUT_OF_RESULTS), [Some(EXACT_OUT_ERROR), Some(OUT_ERROR)]),
+            Out::New => (Some(OUT_OF_NEW), [Some(NEW_OUT_ERROR), Some(OUT_ERROR)]),
+        };
+        let arguments = with_separate(followed_by(&self.arguments, of_out), variadic);
+        let raises = followed_by(&self.raises, errors.into_iter().flatten());
+        joined(&self.summary, [&arguments, &self.returns, &raises, &with_import(example)], "")
     }
 
     /// Returns the documentation of a method that belongs to no function.
     pub fn of_own_method(&self, first: &str, variadic: Option<&str>) -> String {
-        let arguments = with_separate(without_entries(&self.arguments, &[first]), variadic);
+        let arguments = with_separate(without_entry(&self.arguments, first), variadic);
         let example = with_import(self.example.iter().cloned());
         joined(&self.summary, [&arguments, &self.returns, &self.raises, &example], "")
     }
 
     /// Returns the documentation of a method, whose tensor is the first argument of the function `function`.
     pub fn of_method(&self, first: &str, function: &str, variadic: Option<&str>) -> String {
-        let arguments = with_separate(without_entries(&self.arguments, &[first, "out"]), variadic);
-        let raises = self.raises_without_out();
-        joined(&self.summary, [&arguments, &self.returns, &raises, &Vec::new()], &see(function))
+        let arguments = with_separate(without_entry(&self.arguments, first), variadic);
+        joined(&self.summary, [&arguments, &self.returns, &self.raises, &Vec::new()], &see(function))
     }
 
     /// Returns the documentation of the in-place form of the function `function`. With `first`, the name of the first
     /// argument, it is the documentation of a method, without it of a function.
     pub fn of_inplace(&self, name: &str, first: Option<&str>, function: &str) -> String {
-        let arguments = without_entries(&self.arguments, &[first.unwrap_or_default(), "out"]);
+        let arguments = without_entry(&self.arguments, first.unwrap_or_default());
         let summary = [format!("In-place version of `{name}`.")];
-        let returns =
-            vec![format!("    {}", if first.is_some() { "The tensor itself." } else { "`input` itself." })];
-        let mut raises = self.raises_without_out();
-        raises.extend(IN_PLACE_ERRORS.map(|error| format!("    {error}")));
+        let itself = if first.is_some() { "The tensor itself." } else { "`input` itself." };
+        let returns = followed_by(&[], [itself]);
+        let raises = followed_by(&self.raises, IN_PLACE_ERRORS);
         joined(&summary, [&arguments, &returns, &raises, &Vec::new()], &see(function))
     }
+}
 
-    /// Returns the entries of errors but those of the argument `out`.
-    fn raises_without_out(&self) -> Vec<String> {
-        self.raises
-            .iter()
-            .filter(|line| ![OUT_ERROR, EXACT_OUT_ERROR, NEW_OUT_ERROR].contains(&line.as_str()))
-            .cloned()
-            .collect()
-    }
+/// Returns the lines of a section with further entries of one line.
+fn followed_by<'a>(lines: &[String], entries: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let entries = entries.into_iter().map(|entry| format!("    {entry}"));
+    lines.iter().cloned().chain(entries).collect()
 }
 
 /// Returns the lines of an example after the import.
@@ -275,36 +143,82 @@ fn see(function: &str) -> String {
     format!("See `{function}`.")
 }
 
-/// Replaces `{NAME}` in a line by the sentence of the name, which may have several lines or none.
-fn with_sentence(line: &str) -> Vec<String> {
-    let named = |(name, _): &&(&str, &str)| line.trim() == format!("{{{name}}}");
-    match SENTENCES.iter().find(named) {
-        Some((_, "")) => Vec::new(),
-        Some((_, sentence)) => format!("    {sentence}").lines().map(str::to_owned).collect(),
-        None => vec![line.to_owned()],
+/// Replaces a line `{NAME}` by the lines of the entry of the name, which may be several or none.
+fn with_entry(line: &str) -> Result<Vec<String>, String> {
+    let Some(named) = line.trim().strip_prefix('{').and_then(|line| line.strip_suffix('}')) else {
+        return Ok(vec![line.to_owned()]);
+    };
+    match ENTRIES.iter().find(|(name, _)| *name == named) {
+        Some((_, "")) => Ok(Vec::new()),
+        Some((_, entry)) => Ok(format!("    {entry}").lines().map(str::to_owned).collect()),
+        None => Err(format!("`{{{named}}}` stands for no entry")),
     }
 }
 
-/// Returns the lines of a section without the entries of these names.
-fn without_entries(lines: &[String], names: &[&str]) -> Vec<String> {
-    let mut is_kept = true;
-    let mut kept = Vec::new();
+/// Returns the entries of a section, each with its name and its lines.
+fn entries(lines: &[String]) -> Vec<(&str, Vec<String>)> {
+    let mut entries: Vec<(&str, Vec<String>)> = Vec::new();
     for line in lines {
         let entry = line.strip_prefix("    ").filter(|entry| !entry.starts_with(' '));
         if let Some((name, _)) = entry.and_then(|entry| entry.split_once(':')) {
-            is_kept = !names.contains(&name.trim_start_matches('*'));
+            entries.push((name, Vec::new()));
         }
-        if is_kept {
-            kept.push(line.clone());
+        if let Some((_, lines)) = entries.last_mut() {
+            lines.push(line.clone());
         }
     }
-    kept
+    entries
+}
+
+/// Returns the lines of a section without the entry of a name.
+fn without_entry(lines: &[String], name: &str) -> Vec<String> {
+    entries(lines).into_iter().filter(|(other, _)| *other != name).flat_map(|(_, lines)| lines).collect()
+}
+
+/// Returns the entries of all arguments in the order of the signature: the written ones, and the sentences of others.
+fn all_arguments(written: &[String], arguments: &[Argument]) -> Result<Vec<String>, String> {
+    let mut written = entries(written);
+    let mut all = Vec::new();
+    for argument in arguments {
+        let sentence = ARGUMENTS.iter().find(|(name, kind, _)| argument.is(name, kind, &argument.kind));
+        match (written.iter().position(|(name, _)| *name == argument.name), sentence) {
+            (Some(position), _) => all.extend(written.remove(position).1),
+            (None, Some((name, _, sentence))) => all.push(format!("    {name}: {sentence}")),
+            (None, None) => return Err(format!("the argument `{}` has no entry in `Args`", argument.name)),
+        }
+    }
+    match written.first() {
+        Some((name, _)) => Err(format!("`Args` has an entry for `{name}`, which is no argument")),
+        None => Ok(all),
+    }
+}
+
+/// Returns the entries of the errors that follow from the arguments, unless a written entry of the error mentions the
+/// argument.
+fn further_errors(written: &[String], arguments: &[Argument]) -> Vec<String> {
+    let written = entries(written);
+    let is_written = |error: &str, argument: &str| {
+        let of_error = written.iter().filter(|(name, _)| error.starts_with(&format!("{name}:")));
+        let mut words = of_error
+            .flat_map(|(_, lines)| lines)
+            .flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+        words.any(|word| word == argument)
+    };
+    let mut lines = Vec::new();
+    for argument in arguments {
+        for (_, _, error) in ERRORS.iter().filter(|(name, kind, _)| argument.is(name, kind, argument.inner()))
+        {
+            if !is_written(error, &argument.name) {
+                lines.extend(format!("    {error}").lines().map(str::to_owned));
+            }
+        }
+    }
+    lines
 }
 
 /// Adds an entry for `*args` before the entry of the argument `variadic`, whose ints may be passed as separate arguments.
 fn with_separate(mut lines: Vec<String>, variadic: Option<&str>) -> Vec<String> {
     if let Some(name) = variadic
-        && !lines.iter().any(|line| line.starts_with("    args:"))
         && let Some(at) = lines.iter().position(|line| line.starts_with(&format!("    {name}:")))
     {
         lines.insert(at, format!("    args: `{name}`, as separate ints or as one tuple or list."));
@@ -334,12 +248,11 @@ mod tests {
 Return the sums along a dimension.
 
 Args:
-    {input}
     dim: The dimension, which is
         one of the tensor.
 
 Raises:
-    {no_dim}
+    {no_tensors}
     {wrong_any}
 
 Example:
@@ -349,7 +262,10 @@ Example:
 
     fn docs(has_out: bool) -> Docs {
         let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
-        Docs::parse(&lines, if has_out { Out::Result { is_exact: true } } else { Out::None })
+        let argument = |(name, kind): (&str, &str)| Argument { name: name.to_owned(), kind: kind.to_owned() };
+        let arguments = [("input", "CoreTensor"), ("dim", "Option<i64>"), ("keepdim", "bool")].map(argument);
+        Docs::parse(&lines, &arguments, if has_out { Out::Result { is_exact: true } } else { Out::None })
+            .unwrap()
     }
 
     #[test]
@@ -358,8 +274,8 @@ Example:
         assert!(text.starts_with("Return the sums along a dimension.\n\nArgs:\n    input: The tensor.\n"));
         assert!(text.contains("    out: The tensor that receives the result"));
         assert!(text.contains(
-            "Raises:\n    IndexError: The tensor does not have dimension `dim`.\n    DTypeError: `out` has another dtype than the \
-             result.\n    RuntimeError: `out`"
+            "Raises:\n    ArgumentError: `tensors` is empty.\n    IndexError: The tensor does not have dimension `dim`.\n    \
+             DTypeError: `out` has another dtype than the result.\n    RuntimeError: `out`"
         ));
         assert!(text.ends_with(
             "Example:\n    >>> import interlock\n    >>> interlock.sums2(x, 0)\n    tensor([1, 3])"
@@ -372,8 +288,18 @@ Example:
         assert_eq!(
             text,
             "Return the sums along a dimension.\n\nSee `interlock.sums`.\n\nArgs:\n    dim: The dimension, which is\n        \
-             one of the tensor.\n\nRaises:\n    IndexError: The tensor does not have dimension `dim`."
+             one of the tensor.\n    keepdim: Whether reduced dimensions remain, with size 1.\n\nRaises:\n    ArgumentError: \
+             `tensors` is empty.\n    IndexError: The tensor does not have dimension `dim`."
         );
+    }
+
+    #[test]
+    fn written_entries_replace_sentences() {
+        let lines =
+            ["Args:", "    dim: A dim.", "Raises:", "    IndexError: `dim` is wrong."].map(str::to_owned);
+        let dim = Argument { name: "dim".to_owned(), kind: "i64".to_owned() };
+        let text = Docs::parse(&lines, &[dim], Out::None).unwrap().of_own_method("", None);
+        assert_eq!(text, "\n\nArgs:\n    dim: A dim.\n\nRaises:\n    IndexError: `dim` is wrong.");
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn forms(declared: &Declaration, name: &str) -> Vec<(TokenStream, TokenStream)> 
         };
         found.push((Signature::new(declared, true, false).of_form(name, &doc), quote!(compute)));
     }
-    let is_own = !(forms.function || forms.method);
+    let is_own = forms.is_only_inplace();
     if forms.inplace {
         let doc = match is_own {
             true => docs.of_own_method(&first, variadic(true).as_deref()),
@@ -124,7 +124,7 @@ fn views(declared: &Declaration) -> TokenStream {
 /// Returns the function that computes a result.
 fn compute(declared: &Declaration) -> Option<TokenStream> {
     let (options, forms) = (&declared.options, declared.options.forms);
-    if !(forms.function || forms.method) {
+    if forms.is_only_inplace() {
         return None;
     }
     let (converted, inputs) = (converted(declared), inputs(declared));
@@ -133,7 +133,7 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
     let running = quote!(operation::Call::new(py, op, &[operation::tensors_of(#first), #inputs]));
     let running = sized(declared, running, &quote!(first));
     let is_tensor = is_tensor(&declared.result);
-    let computed = if options.is_attached {
+    let computed = if declared.is_attached() {
         quote!(operation::IntoPython::into_python(#body?, py, op))
     } else if forms.out && !is_tensor {
         let position = Literal::usize_unsuffixed(declared.out_position());
@@ -221,10 +221,9 @@ fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
     let signature = Signature::new(declared, false, false).of_form(&format!("explain: {name}"), "");
     let converted = converted(declared);
     let inputs = declared.function.sig.inputs.iter().skip(usize::from(declared.takes_target));
-    let result =
-        if declared.options.is_attached { quote!(PyResult) } else { quote!(interlock_tensor::Result) };
+    let result = if declared.is_attached() { quote!(PyResult) } else { quote!(interlock_tensor::Result) };
     let chosen = called(declared, &quote!(choice), None, &declared.first.passed(&quote!(first)));
-    let during = (!declared.options.is_attached).then(|| quote!(.map_err(|error| error.during(op))));
+    let during = (!declared.is_attached()).then(|| quote!(.map_err(|error| error.during(op))));
     Some(quote! {
         #[allow(clippy::too_many_arguments, unused_variables, reason = "those of the operation")]
         fn choice(#(#inputs),*) -> #result<interlock::dispatch::Call> {

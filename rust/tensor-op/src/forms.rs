@@ -32,6 +32,11 @@ impl Forms {
         !(self.function || self.method || self.inplace)
     }
 
+    /// Returns whether the operation only changes tensors in place.
+    pub fn is_only_inplace(self) -> bool {
+        !(self.function || self.method)
+    }
+
     /// Returns the names of the forms, as the table of operations has them.
     pub fn names(self) -> String {
         let named = [

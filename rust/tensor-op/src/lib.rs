@@ -6,6 +6,7 @@ mod expansion;
 mod forms;
 mod options;
 mod parameter;
+mod sentences;
 mod signature;
 
 use proc_macro::{Literal, TokenStream, TokenTree};
@@ -20,16 +21,17 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 
 /// Declares a function as an operation. `#[tensor_op(function, method)]` defines `interlock.NAME` and `Tensor.NAME`, whose
 /// arguments are those of the function, and adds a row to the table of operations, from which the stub, a page and tests
-/// are made.
+/// are made. A function without a body, `fn NAME(x: &CoreTensor, y: i64) -> Result<CoreTensor>;`, calls the method of its
+/// name of the first argument, here `x.NAME(y)`.
 ///
 /// The first argument is the tensor of a method. An argument is required, unless its type is `Option`, whose default is
 /// None, or it has the attribute `#[default(VALUE)]`; `#[default(VALUE, "TEXT")]` names the text of the default in Python.
-/// It and those after it are passed by name if it has the attribute `#[keyword]`, to functions only with
-/// `#[keyword(function)]`. Their types implement `FromArgument`; a reference to another type than a tensor borrows the
-/// converted argument. `Ints` with the attribute `#[variadic]` may also be passed as separate arguments; with
-/// `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all. `NewTensor` with the
-/// attribute `#[options]` has the arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`; with
-/// `#[options(out)]` also `out`.
+/// It and those after it are passed by name if it has the attribute `#[keyword]`, or `#[keyword(default = VALUE)]`, to
+/// functions only with `#[keyword(function)]`. Their types implement `FromArgument`; a reference to another type than a
+/// tensor borrows the converted argument. `Ints` with the attribute `#[variadic]` may also be passed as separate arguments;
+/// with `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all. `NewTensor` with the
+/// attribute `#[options]` has the arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`, which are passed
+/// by name; with `#[options(out)]` also `out`. Such an operation is called attached to the interpreter.
 ///
 /// The options are:
 /// - `function`, `method`, `inplace` (the method `NAME_`) and `inplace_function` (also the function `NAME_`): the forms;
@@ -47,13 +49,20 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 /// - `or_self`: a result that is the first tensor itself is the Python object of it;
 /// - `attached`: the function is called attached to the interpreter, with the token and the name of the called form, and
 ///   detaches itself;
-/// - `name = "NAME"`: the name, if it is not that of the function;
+/// - `name = "NAME"`: the name, if it is not that of the function, of an operation only in place without the last `_`;
 /// - `namespace = "nn.functional"`: the module that has the function, if it is not `interlock`;
 /// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tools/example_calls.py` defines;
 /// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice.
 ///
-/// The documentation is that of the function. `{NAME}` stands for a frequent sentence. The example is preceded by the import,
-/// and the entries of `out` are added. The other forms get what applies to them.
+/// The documentation is that of the function, with additions:
+/// - An argument without an entry in `Args` gets the sentence that its name and type have in `sentences.rs`; if they have
+///   none, the declaration is an error.
+/// - `Raises` gets the errors that the names and types of arguments imply, unless a written entry says more about one.
+/// - `{NAME}` stands for a frequent entry.
+/// - The entries of `out`, and imports before the example: of `interlock`, and of the module that has the function.
+/// - What changes in place returns the tensor itself; several views are a tuple.
+///
+/// The other forms get what applies to them.
 ///
 /// If the first parameter has the type `WriteTo`, the operation changes tensors in place itself. Else the in-place form
 /// replaces the elements by the result.

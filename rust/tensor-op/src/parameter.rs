@@ -34,6 +34,21 @@ enum Keyword {
     All,
 }
 
+impl Keyword {
+    /// Parses what stands in the parentheses of the attribute: `function`, or `default =` and the default.
+    fn parse(input: ParseStream<'_>) -> Result<(Self, Option<Default>)> {
+        let word: Ident = input.call(Ident::parse_any)?;
+        match word.to_string().as_str() {
+            "function" => Ok((Keyword::Functions, None)),
+            "default" => {
+                input.parse::<Token![=]>()?;
+                Ok((Keyword::All, Some(input.parse()?)))
+            }
+            _ => Err(Error::new(word.span(), format!("`{word}` is no option of `keyword`"))),
+        }
+    }
+}
+
 /// How Python passes an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -50,6 +65,27 @@ pub enum Kind {
         /// Among them is the argument `out`.
         has_out: bool,
     },
+}
+
+/// An argument, as the documentation knows it.
+pub struct Argument {
+    pub name: String,
+    /// The text of the type without references and lifetimes, such as `Option<Ints>`, after `*` if there may be separate
+    /// arguments. For options of a new tensor it is `NewTensor`, or `NewTensorLike` for one that is like the first argument.
+    pub kind: String,
+}
+
+impl Argument {
+    /// Returns whether this argument has a name and, by this text, a type. No type stands for any.
+    pub fn is(&self, name: &str, kind: &str, own_kind: &str) -> bool {
+        self.name == name && (kind.is_empty() || kind == own_kind)
+    }
+
+    /// Returns the type without `Option` and `*`.
+    pub fn inner(&self) -> &str {
+        let kind = self.kind.trim_start_matches('*');
+        kind.strip_prefix("Option<").and_then(|kind| kind.strip_suffix('>')).unwrap_or(kind)
+    }
 }
 
 /// A parameter in a form of an operation.
@@ -124,10 +160,13 @@ impl Parameter {
         for attribute in std::mem::take(&mut typed.attrs) {
             match attribute.path().get_ident().map(Ident::to_string).as_deref() {
                 Some("default") => default = Some(attribute.parse_args()?),
-                Some("keyword") => {
-                    let is_list = matches!(attribute.meta, Meta::List(_));
-                    keyword = if is_list { Keyword::Functions } else { Keyword::All };
-                }
+                Some("keyword") => match attribute.meta {
+                    Meta::List(_) => attribute.parse_args_with(|input: ParseStream<'_>| {
+                        (keyword, default) = Keyword::parse(input)?;
+                        Ok(())
+                    })?,
+                    _ => keyword = Keyword::All,
+                },
                 Some("variadic") => {
                     let words = match &attribute.meta {
                         Meta::List(_) => {
@@ -143,7 +182,7 @@ impl Parameter {
                         Meta::List(_) => attribute.parse_args::<Ident>()? == "out",
                         _ => false,
                     };
-                    kind = Kind::Options { has_out };
+                    (kind, keyword) = (Kind::Options { has_out }, Keyword::All);
                 }
                 _ => return Err(unknown(&attribute)),
             }
@@ -163,6 +202,21 @@ impl Parameter {
             Keyword::None => false,
             Keyword::Functions => !is_method,
             Keyword::All => true,
+        }
+    }
+
+    /// Returns its arguments, as the documentation knows them; `first` is the first parameter of the operation. `out` is
+    /// documented elsewhere.
+    pub fn documented(&self, first: &Parameter) -> Vec<Argument> {
+        let argument = |name: &str, kind: String| Argument { name: name.to_owned(), kind };
+        match self.kind {
+            Kind::Options { .. } => {
+                let is_like = type_text(&first.declared) == "CoreTensor";
+                let kind = if is_like { "NewTensorLike" } else { "NewTensor" };
+                options(false).iter().map(|(name, ..)| argument(name, kind.to_owned())).collect()
+            }
+            Kind::Variadic { .. } => vec![argument(&self.shown(), format!("*{}", type_text(&self.declared)))],
+            Kind::Plain => vec![argument(&self.shown(), type_text(&self.declared))],
         }
     }
 
@@ -188,7 +242,7 @@ impl Parameter {
                 let out = (!has_out).then(|| quote!(out: None,));
                 // By name, and evaluated in the order of the signature.
                 quote!(operation::NewTensor {
-                    #out #(#names: call.defaulted(#positions, #texts, Default::default())?),*
+                    py: call.py(), op: call.op(), #out #(#names: call.defaulted(#positions, #texts, Default::default())?),*
                 })
             }
             (Kind::Variadic { is_required, .. }, _) => {
@@ -215,6 +269,16 @@ impl Parameter {
     /// Returns the expression that passes the converted argument, a place, to the function.
     pub fn passed(&self, place: &TokenStream) -> TokenStream {
         if self.is_borrowed { quote!(&#place) } else { quote!(#place) }
+    }
+
+    /// Returns the expression that passes the parameter on to a method of the core.
+    pub fn as_core_argument(&self) -> TokenStream {
+        let name = &self.name;
+        match type_text(&self.declared).as_str() {
+            "Float" | "Count" => quote!(#name.get()),
+            "Option<Ints>" => quote!(#name.as_deref()),
+            _ => quote!(#name),
+        }
     }
 
     /// Returns the parameter in a function or a method.
@@ -308,6 +372,16 @@ fn unknown(attribute: &Attribute) -> Error {
         attribute,
         "a parameter of an operation has no attribute but those that `tensor_op` describes",
     )
+}
+
+/// Returns the text of a type without references and lifetimes.
+fn type_text(declared: &Type) -> String {
+    match (declared, last_name(declared).as_deref()) {
+        (Type::Group(group), _) => type_text(&group.elem),
+        (Type::Reference(reference), _) => type_text(&reference.elem),
+        (_, Some("Option")) => format!("Option<{}>", in_result(declared).map(type_text).unwrap_or_default()),
+        (_, name) => name.unwrap_or_default().to_owned(),
+    }
 }
 
 /// Returns the type of the converted argument, and whether the function gets a reference to it.
@@ -404,6 +478,14 @@ mod tests {
         assert_eq!(replaced("&'b Tensor"), "&'aTensor");
         assert_eq!(replaced("Option<Operand<'_>>"), "Option<Operand<'a>>");
         assert_eq!(replaced("(&A, [B<'py>; 2], &'static str)"), "(&'aA,[B<'a>;2],&'staticstr)");
+    }
+
+    #[test]
+    fn types_have_texts() {
+        let text = |declared: &str| type_text(&syn::parse_str(declared).unwrap());
+        assert_eq!(text("&CoreTensor"), "CoreTensor");
+        assert_eq!(text("&Option<operation::Ints>"), "Option<Ints>");
+        assert_eq!(text("Option<GivenGenerator<'_>>"), "Option<GivenGenerator>");
     }
 
     #[test]

@@ -1748,9 +1748,9 @@ class Tensor:
             keepdim: Whether reduced dimensions remain, with size 1.
 
         Raises:
+            IndexError: A reduced dimension has size 0.
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
-            IndexError: A reduced dimension has size 0.
         """
     def amin(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the minimum of all elements, or over one or several dimensions.
@@ -1764,9 +1764,9 @@ class Tensor:
             keepdim: Whether reduced dimensions remain, with size 1.
 
         Raises:
+            IndexError: A reduced dimension has size 0.
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
-            IndexError: A reduced dimension has size 0.
         """
     def aminmax(
         self, *, dim: SupportsIndex | None = None, keepdim: builtins.bool = False
@@ -1783,8 +1783,8 @@ class Tensor:
             A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             IndexError: The reduced dimension has size 0.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return whether any element is nonzero, of all elements or over one or several dimensions. NaN is nonzero.
@@ -1817,8 +1817,8 @@ class Tensor:
 
         Raises:
             DTypeError: The tensor is a bool tensor.
-            IndexError: The tensor does not have dimension `dim`.
             IndexError: The reduced dimension has size 0.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def argmin(self, dim: SupportsIndex | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Return the index of the minimum, among all elements or along a dimension.
@@ -1834,8 +1834,8 @@ class Tensor:
 
         Raises:
             DTypeError: The tensor is a bool tensor.
-            IndexError: The tensor does not have dimension `dim`.
             IndexError: The reduced dimension has size 0.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def argsort(
         self,
@@ -2321,9 +2321,9 @@ class Tensor:
             A tuple of views.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The tensor has no dimensions.
             ArgumentError: `chunks` is not positive.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def clamp(self, min: Tensor | _Number | None = None, max: Tensor | _Number | None = None) -> Tensor:
         """Limit each element to the range from `min` to `max`. NaN is preserved, and a limit of NaN makes elements NaN.
@@ -2545,8 +2545,8 @@ class Tensor:
             dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             DTypeError: `dtype` is bool.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def cumsum(self, dim: SupportsIndex, *, dtype: _DType | None = None) -> Tensor:
         """Return the cumulative sum of the elements along a dimension.
@@ -2558,8 +2558,8 @@ class Tensor:
             dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             DTypeError: `dtype` is bool.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def detach(self) -> Tensor:
         """Return a tensor that shares memory with another and has no history.
@@ -3028,8 +3028,8 @@ class Tensor:
         Raises:
             ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
             DTypeError: `index` is not int64.
-            IndexError: The tensor does not have dimension `dim`.
             RuntimeError: An index is negative or out of bounds.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def ge(self, other: Tensor | _Number) -> Tensor:
         """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
@@ -3782,10 +3782,10 @@ class Tensor:
             the larger elements of both, as `maximum`. NaN counts as the maximum.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: There are no elements.
             IndexError: The dimension has size 0.
             TypeError: `keepdim` is set without `dim`.
+            IndexError: The tensor does not have dimension `dim`.
         """
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.max: ...
@@ -3835,11 +3835,11 @@ class Tensor:
             is.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: There are no elements, and the dtype is an integer dtype.
             IndexError: The reduced dimension has size 0.
             DTypeError: The tensor is a bool tensor.
             TypeError: `keepdim` is set without `dim`.
+            IndexError: The tensor does not have dimension `dim`.
         """
     @overload
     def median(self, dim: SupportsIndex, keepdim: builtins.bool = False) -> _return_types.median: ...
@@ -3859,10 +3859,10 @@ class Tensor:
             the smaller elements of both, as `minimum`. NaN counts as the minimum.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: There are no elements.
             IndexError: The dimension has size 0.
             TypeError: `keepdim` is set without `dim`.
+            IndexError: The tensor does not have dimension `dim`.
         """
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_types.min: ...
@@ -4113,8 +4113,8 @@ class Tensor:
         """Return an uninitialized tensor with the dtype and device of this one.
 
         Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
+            args: `size`, as separate ints or as one tuple or list.
+            size: The sizes.
             dtype: The element type; None means the dtype of the tensor.
             layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
@@ -4178,8 +4178,8 @@ class Tensor:
         """Return a tensor of ones with the dtype and device of this one.
 
         Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
+            args: `size`, as separate ints or as one tuple or list.
+            size: The sizes.
             dtype: The element type; None means the dtype of the tensor.
             layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
@@ -4243,8 +4243,8 @@ class Tensor:
         """Return a tensor of zeros with the dtype and device of this one.
 
         Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
+            args: `size`, as separate ints or as one tuple or list.
+            size: The sizes.
             dtype: The element type; None means the dtype of the tensor.
             layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
@@ -4300,10 +4300,10 @@ class Tensor:
 
         Raises:
             DTypeError: The elements are not floating point, or `dtype` is narrower.
-            IndexError: The tensor does not have dimension `dim`.
-            ArgumentError: `dim` names a dimension twice.
             ArgumentError: `p` is another text.
             ShapeError: `p` is infinite and there are no elements to reduce.
+            IndexError: The tensor does not have dimension `dim`.
+            ArgumentError: `dim` names a dimension twice.
         """
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -4565,10 +4565,10 @@ class Tensor:
             output_size: The size of the dimension in the result, which is checked.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ArgumentError: A number is negative, or `output_size` is not the size of the result.
             ShapeError: `repeats` is a tensor that does not have a number for each index.
             DTypeError: `repeats` is not an integer tensor.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def reshape(self, *args: SupportsIndex | _Sizes, shape: _Sizes | None = None) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
@@ -4611,8 +4611,8 @@ class Tensor:
         the last of them is dropped. If the tensor has the shape already, nothing changes.
 
         Args:
-            args: The sizes, as separate ints or as one tuple or list.
-            size: The sizes as a tuple or list, by name instead of `args`.
+            args: `size`, as separate ints or as one tuple or list.
+            size: The sizes.
             memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
         Returns:
@@ -4734,12 +4734,12 @@ class Tensor:
                 gradient.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
             RuntimeError: An index is negative or out of bounds.
             ArgumentError: `reduce` has another value.
             TypeError: Neither `src` nor `value` is passed, or both are.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def scatter_(
         self,
@@ -4768,12 +4768,12 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
             RuntimeError: An index is negative or out of bounds.
             ArgumentError: `reduce` has another value.
             TypeError: Neither `src` nor `value` is passed, or both are.
+            IndexError: The tensor does not have dimension `dim`.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -4792,10 +4792,10 @@ class Tensor:
             src: The values, of the dtype of the tensor and at least as large as `index`.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
             RuntimeError: An index is negative or out of bounds.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def scatter_add_(self, dim: SupportsIndex, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of `scatter_add`.
@@ -4812,10 +4812,10 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
             RuntimeError: An index is negative or out of bounds.
+            IndexError: The tensor does not have dimension `dim`.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
@@ -4960,9 +4960,9 @@ class Tensor:
             A tuple of views.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The tensor has no dimensions.
             ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
+            IndexError: The tensor does not have dimension `dim`.
 
         Example:
             >>> import interlock
@@ -4984,9 +4984,9 @@ class Tensor:
             A tuple of views.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The tensor has no dimensions.
             ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def sqrt(self) -> Tensor:
         """Return the square root of each element; NaN for negative elements.
@@ -5032,6 +5032,7 @@ class Tensor:
 
         Raises:
             IndexError: The tensor does not have one of the dimensions.
+            IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
     def std(
@@ -5057,9 +5058,9 @@ class Tensor:
 
         Raises:
             DTypeError: The elements are not floating point.
-            IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
             TypeError: Both `unbiased` and `correction` are given.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def sub(self, other: Tensor | _Number, *, alpha: _Number | None = None) -> Tensor:
         """Return `input - alpha * other`.
@@ -5166,6 +5167,7 @@ class Tensor:
             ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
             DTypeError: `indices` is not int64.
             RuntimeError: `dim` is None, and an index is negative or out of bounds.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def tan(self) -> Tensor:
         """Return the tangent of each element, in radians.
@@ -5215,9 +5217,9 @@ class Tensor:
             A tuple of views.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The tensor has no dimensions.
             ArgumentError: The number of parts is not positive.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def tile(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
         """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
@@ -5255,8 +5257,8 @@ class Tensor:
 
         Raises:
             ArgumentError: `k` is negative or larger than the dimension.
-            IndexError: The tensor does not have dimension `dim`.
             DTypeError: The tensor is a bool tensor.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def trace(self) -> Tensor:
         """Return the sum of the diagonal of a matrix.
@@ -5400,8 +5402,8 @@ class Tensor:
             sizes: The sizes of the new dimensions. One may be -1, and is inferred.
 
         Raises:
-            IndexError: The tensor does not have dimension `dim`.
             ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def uniform_(
         self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None
@@ -5460,9 +5462,9 @@ class Tensor:
 
         Raises:
             DTypeError: The elements are not floating point.
-            IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
             TypeError: Both `unbiased` and `correction` are given.
+            IndexError: The tensor does not have dimension `dim`.
         """
     def view(
         self, *args: SupportsIndex | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None
@@ -6303,9 +6305,9 @@ def amax(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        IndexError: A reduced dimension has size 0.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
-        IndexError: A reduced dimension has size 0.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6330,9 +6332,9 @@ def amin(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        IndexError: A reduced dimension has size 0.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
-        IndexError: A reduced dimension has size 0.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6362,8 +6364,8 @@ def aminmax(
         A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         IndexError: The reduced dimension has size 0.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6468,8 +6470,8 @@ def argmax(
 
     Raises:
         DTypeError: The tensor is a bool tensor.
-        IndexError: The tensor does not have dimension `dim`.
         IndexError: The reduced dimension has size 0.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6500,8 +6502,8 @@ def argmin(
 
     Raises:
         DTypeError: The tensor is a bool tensor.
-        IndexError: The tensor does not have dimension `dim`.
         IndexError: The reduced dimension has size 0.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -6704,7 +6706,7 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the arctangent of `input / other`, elementwise; the signs of both choose the quadrant.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -7141,7 +7143,8 @@ def cholesky(input: Tensor, *, upper: builtins.bool = False, out: Tensor | None 
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
+        >>> from interlock import linalg
+        >>> linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
         tensor([[2., 0.],
                 [1., 2.]])
     """
@@ -7174,7 +7177,8 @@ def cholesky_ex(
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+        >>> from interlock import linalg
+        >>> linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
         tensor(2, dtype=interlock.int32)
     """
 
@@ -7241,9 +7245,9 @@ def chunk(input: Tensor, chunks: SupportsIndex, dim: SupportsIndex = 0) -> tuple
         A tuple of views.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The tensor has no dimensions.
         ArgumentError: `chunks` is not positive.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -7449,7 +7453,7 @@ def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = Non
     """Return the magnitude of `input` with the sign of `other`, elementwise.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -7601,8 +7605,8 @@ def cumprod(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `dtype` is bool.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -7625,8 +7629,8 @@ def cumsum(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `dtype` is bool.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -7668,7 +7672,8 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
+        >>> from interlock import linalg
+        >>> linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
         tensor(8.)
     """
 
@@ -7830,15 +7835,16 @@ def eigh(
         is infinite or NaN. Every result for a matrix that is not finite is NaN.
 
     Raises:
-        ArgumentError: `UPLO` has another value.
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `UPLO` has another value.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+        >>> from interlock import linalg
+        >>> linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
         tensor([1., 3.])
     """
 
@@ -7851,15 +7857,16 @@ def eigvalsh(input: Tensor, UPLO: Literal["L", "U", "l", "u"] = "L", *, out: Ten
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        ArgumentError: `UPLO` has another value.
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `UPLO` has another value.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        >>> from interlock import linalg
+        >>> linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
         tensor([1., 3.])
     """
 
@@ -7929,8 +7936,8 @@ def empty(
     It is filled while `backends.deterministic_algorithms` is set; see `utils.deterministic`.
 
     Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
+        args: `size`, as separate ints or as one tuple or list.
+        size: The sizes.
         memory_format: The order of the elements in memory, `interlock.contiguous_format`, also for None.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
@@ -8025,7 +8032,7 @@ def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return a bool tensor that is True where the elements are equal to those of `other`.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8284,9 +8291,9 @@ def fft(
         A tensor of the shape of `input` with `n` frequencies along `dim`.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `n` is below 1, or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8321,10 +8328,10 @@ def fft2(
         A tensor of the shape of `input` with `s` frequencies along `dim`.
 
     Raises:
-        IndexError: The tensor does not have one of the dimensions.
         ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
             twice; or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8360,10 +8367,10 @@ def fftn(
         A tensor of the shape of `input` with `s` frequencies along `dim`.
 
     Raises:
-        IndexError: The tensor does not have one of the dimensions.
         ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
             twice; or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8525,7 +8532,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the larger of two elements, or the other one if one of them is NaN.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8543,7 +8550,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the smaller of two elements, or the other one if one of them is NaN.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8561,7 +8568,7 @@ def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -
     """Return the remainder of `input / other`, elementwise, with the sign of `input`, as C's `fmod`.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8750,8 +8757,8 @@ def gather(input: Tensor, dim: SupportsIndex, index: Tensor, *, out: Tensor | No
     Raises:
         ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
         DTypeError: `index` is not int64.
-        IndexError: The tensor does not have dimension `dim`.
         RuntimeError: An index is negative or out of bounds.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8767,7 +8774,7 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return a bool tensor that is True where the elements are larger than those of `other` or equal.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8816,7 +8823,7 @@ def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return a bool tensor that is True where the elements are larger than those of `other`.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8858,7 +8865,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Return the length of the hypotenuse of a right triangle with these legs, elementwise.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -8896,9 +8903,9 @@ def ifft(
         A tensor of the shape of `input` with `n` points along `dim`.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `n` is below 1, or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8933,10 +8940,10 @@ def ifft2(
         A tensor of the shape of `input` with `s` points along `dim`.
 
     Raises:
-        IndexError: The tensor does not have one of the dimensions.
         ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
             twice; or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -8972,10 +8979,10 @@ def ifftn(
         A tensor of the shape of `input` with `s` points along `dim`.
 
     Raises:
-        IndexError: The tensor does not have one of the dimensions.
         ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
             twice; or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -9165,7 +9172,8 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
+        >>> from interlock import linalg
+        >>> linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
         tensor([[0.5000, 0.0000],
                 [0.0000, 0.2500]])
     """
@@ -9193,7 +9201,8 @@ def inv_ex(
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.inv_ex(interlock.zeros(2, 2)).info
+        >>> from interlock import linalg
+        >>> linalg.inv_ex(interlock.zeros(2, 2)).info
         tensor(1, dtype=interlock.int32)
     """
 
@@ -9223,9 +9232,9 @@ def irfft(
         A tensor of the shape of `input` without its last dimension, and with `n` points along `dim`.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `n` is below 1, or `norm` has another value.
         ShapeError: `input` has no last dimension of size 2 after others.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -9410,7 +9419,7 @@ def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return a bool tensor that is True where the elements are smaller than those of `other` or equal.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -9691,7 +9700,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     """Return `log(exp(input) + exp(other))`, elementwise, also where an exponential overflows.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -9710,7 +9719,7 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
     """Return a bool tensor that is True where both elements are nonzero.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -9744,7 +9753,7 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
     """Return a bool tensor that is True where an element is nonzero.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -9762,7 +9771,7 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
     """Return a bool tensor that is True where exactly one of the elements is nonzero.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -9923,7 +9932,7 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return a bool tensor that is True where the elements are smaller than those of `other`.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -9953,15 +9962,16 @@ def lu(
         A named tuple `(P, L, U)` for which `P @ L @ U` is `A`. P has no gradient.
 
     Raises:
-        ArgumentError: `pivot` is False: there is no kernel without pivoting.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `pivot` is False: there is no kernel without pivoting.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
+        >>> from interlock import linalg
+        >>> linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
         tensor([[2., 2.],
                 [0., 1.]])
     """
@@ -9982,15 +9992,16 @@ def lu_factor(
 
     Raises:
         LinAlgError: A pivot is 0; the message has the position of the matrix in the batch.
-        ArgumentError: `pivot` is False: there is no kernel without pivoting.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `pivot` is False: there is no kernel without pivoting.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
+        >>> from interlock import linalg
+        >>> linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
         tensor([[2.0000, 2.0000],
                 [0.5000, 1.0000]])
     """
@@ -10016,15 +10027,16 @@ def lu_factor_ex(
 
     Raises:
         LinAlgError: `check_errors` is set, and a pivot is 0.
-        ArgumentError: `pivot` is False: there is no kernel without pivoting.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `pivot` is False: there is no kernel without pivoting.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.lu_factor_ex(interlock.zeros(2, 2)).info
+        >>> from interlock import linalg
+        >>> linalg.lu_factor_ex(interlock.zeros(2, 2)).info
         tensor(1, dtype=interlock.int32)
     """
 
@@ -10059,8 +10071,9 @@ def lu_solve(
 
     Example:
         >>> import interlock
-        >>> LU, pivots = interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
-        >>> interlock.linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
+        >>> from interlock import linalg
+        >>> LU, pivots = linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
+        >>> linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
         tensor([[1.],
                 [1.]])
     """
@@ -10170,10 +10183,10 @@ def max(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor
         the larger elements of both, as `maximum`. NaN counts as the maximum.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: There are no elements.
         IndexError: The dimension has size 0.
         TypeError: `keepdim` is set without `dim`.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -10200,7 +10213,7 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     """Return the larger of two elements, or NaN if one of them is NaN.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -10261,11 +10274,11 @@ def median(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Ten
         is.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: There are no elements, and the dtype is an integer dtype.
         IndexError: The reduced dimension has size 0.
         DTypeError: The tensor is a bool tensor.
         TypeError: `keepdim` is set without `dim`.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -10302,10 +10315,10 @@ def min(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor
         the smaller elements of both, as `minimum`. NaN counts as the minimum.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: There are no elements.
         IndexError: The dimension has size 0.
         TypeError: `keepdim` is set without `dim`.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -10332,7 +10345,7 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     """Return the smaller of two elements, or NaN if one of them is NaN.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -10603,7 +10616,7 @@ def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
     """Return a bool tensor that is True where the elements differ from those of `other`.
 
     Args:
-        input: A tensor.
+        input: The tensor.
         other: A tensor or a number. Shapes are broadcast and dtypes promoted.
         out: The tensor that receives the result, and is returned; None for a new one.
 
@@ -10745,10 +10758,10 @@ def norm(
 
     Raises:
         DTypeError: The elements are not floating point, or `dtype` is narrower.
-        IndexError: The tensor does not have dimension `dim`.
-        ArgumentError: `dim` names a dimension twice.
         ArgumentError: `p` is another text.
         ShapeError: `p` is infinite and there are no elements to reduce.
+        IndexError: The tensor does not have dimension `dim`.
+        ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -10804,8 +10817,8 @@ def ones(
     """Return a tensor of ones.
 
     Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
+        args: `size`, as separate ints or as one tuple or list.
+        size: The sizes.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
@@ -11050,7 +11063,8 @@ def qr(
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.qr(interlock.tensor([[3.0], [4.0]])).R
+        >>> from interlock import linalg
+        >>> linalg.qr(interlock.tensor([[3.0], [4.0]])).R
         tensor([[-5.]])
     """
 
@@ -11134,8 +11148,8 @@ def rand(
     `manual_seed` sets the seed. The numbers do not depend on the device.
 
     Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
+        args: `size`, as separate ints or as one tuple or list.
+        size: The sizes.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
@@ -11145,8 +11159,8 @@ def rand(
         out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
-        ArgumentError: A size is negative.
         DTypeError: `dtype` is not floating point.
+        ArgumentError: A size is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -11299,8 +11313,8 @@ def randn(
     `manual_seed` sets the seed. The numbers do not depend on the device.
 
     Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
+        args: `size`, as separate ints or as one tuple or list.
+        size: The sizes.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
@@ -11310,8 +11324,8 @@ def randn(
         out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
-        ArgumentError: A size is negative.
         DTypeError: `dtype` is not floating point.
+        ArgumentError: A size is negative.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
@@ -11517,10 +11531,10 @@ def repeat_interleave(
         output_size: The size of the dimension in the result, which is checked.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: A number is negative, or `output_size` is not the size of the result.
         ShapeError: `repeats` is a tensor that does not have a number for each index.
         DTypeError: `repeats` is not an integer tensor.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -11606,9 +11620,9 @@ def rfft(
         A tensor with the frequencies from 0 to `n // 2` along `dim`, and a last dimension for the real and imaginary parts.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `n` is below 1, or `norm` has another value.
         ShapeError: `input` has no dimension.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -11780,12 +11794,12 @@ def scatter(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
         RuntimeError: An index is negative or out of bounds.
         ArgumentError: `reduce` has another value.
         TypeError: Neither `src` nor `value` is passed, or both are.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -11813,10 +11827,10 @@ def scatter_add(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
         RuntimeError: An index is negative or out of bounds.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -12016,7 +12030,8 @@ def slogdet(
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
+        >>> from interlock import linalg
+        >>> linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
         tensor(-1.)
     """
 
@@ -12110,8 +12125,9 @@ def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | Non
 
     Example:
         >>> import interlock
+        >>> from interlock import linalg
         >>> A = interlock.tensor([[2.0, 0.0], [0.0, 4.0]])
-        >>> interlock.linalg.solve(A, interlock.tensor([2.0, 2.0]))
+        >>> linalg.solve(A, interlock.tensor([2.0, 2.0]))
         tensor([1.0000, 0.5000])
     """
 
@@ -12145,7 +12161,8 @@ def solve_ex(
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
+        >>> from interlock import linalg
+        >>> linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
         tensor(1, dtype=interlock.int32)
     """
 
@@ -12181,8 +12198,9 @@ def solve_triangular(
 
     Example:
         >>> import interlock
+        >>> from interlock import linalg
         >>> A = interlock.tensor([[2.0, 0.0], [1.0, 4.0]])
-        >>> interlock.linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
+        >>> linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
         tensor([[1.],
                 [1.]])
     """
@@ -12236,9 +12254,9 @@ def split(tensor: Tensor, split_size_or_sections: _Dims, dim: SupportsIndex = 0)
         A tuple of views.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The tensor has no dimensions.
         ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -12258,9 +12276,9 @@ def split_with_sizes(input: Tensor, split_sizes: _Dims, dim: SupportsIndex = 0) 
         A tuple of views.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The tensor has no dimensions.
         ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -12341,6 +12359,7 @@ def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
 
     Raises:
         IndexError: The tensor does not have one of the dimensions.
+        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
 
     Example:
@@ -12398,9 +12417,9 @@ def std(
 
     Raises:
         DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         TypeError: Both `unbiased` and `correction` are given.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -12433,9 +12452,9 @@ def std_mean(
 
     Raises:
         DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         TypeError: Both `unbiased` and `correction` are given.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -12525,16 +12544,17 @@ def svd(
         infinite or NaN. Gradients of the vectors beyond the values are ignored.
 
     Raises:
-        ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.svd(interlock.tensor([[3.0], [4.0]])).S
+        >>> from interlock import linalg
+        >>> linalg.svd(interlock.tensor([[3.0], [4.0]])).S
         tensor([5.])
     """
 
@@ -12549,16 +12569,17 @@ def svdvals(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
+        ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
     Example:
         >>> import interlock
-        >>> interlock.linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
+        >>> from interlock import linalg
+        >>> linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
         tensor([5.])
     """
 
@@ -12636,6 +12657,7 @@ def take_along_dim(
         ShapeError: The shapes cannot be broadcast, or have different numbers of dimensions.
         DTypeError: `indices` is not int64.
         RuntimeError: `dim` is None, and an index is negative or out of bounds.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -12725,8 +12747,8 @@ def tensor(
     Args:
         data: A number, nested sequences of numbers, a NumPy array or a tensor.
         dtype: The element type. None means the dtype of an array or tensor, else bool, int64 or float32 for Python numbers.
-        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
         layout: `interlock.strided` or None, which means the same.
+        device: The device. None means the default device; if none is set, the device of `data` if it is a tensor.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
         pin_memory: Whether a CPU tensor is allocated in pinned memory.
 
@@ -12763,9 +12785,9 @@ def tensor_split(
         A tuple of views.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The tensor has no dimensions.
         ArgumentError: The number of parts is not positive.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -12815,8 +12837,8 @@ def topk(
 
     Raises:
         ArgumentError: `k` is negative or larger than the dimension.
-        IndexError: The tensor does not have dimension `dim`.
         DTypeError: The tensor is a bool tensor.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -12970,8 +12992,8 @@ def unflatten(input: Tensor, dim: SupportsIndex, sizes: _Dims) -> Tensor:
         sizes: The sizes of the new dimensions. One may be -1, and is inferred.
 
     Raises:
-        IndexError: The tensor does not have dimension `dim`.
         ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -13019,9 +13041,9 @@ def var(
 
     Raises:
         DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         TypeError: Both `unbiased` and `correction` are given.
+        IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
 
@@ -13054,9 +13076,9 @@ def var_mean(
 
     Raises:
         DTypeError: The elements are not floating point.
-        IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         TypeError: Both `unbiased` and `correction` are given.
+        IndexError: The tensor does not have dimension `dim`.
 
     Example:
         >>> import interlock
@@ -13151,8 +13173,8 @@ def zeros(
     """Return a tensor of zeros.
 
     Args:
-        args: The sizes, as separate ints or as one tuple or list.
-        size: The sizes as a tuple or list, by name instead of `args`.
+        args: `size`, as separate ints or as one tuple or list.
+        size: The sizes.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.

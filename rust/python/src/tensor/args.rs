@@ -1,19 +1,19 @@
-//! Extraction of arguments: tensors, scalars, operands, ints and sizes.
+//! Extraction of arguments: tensors, scalars, ints and sizes.
 //!
 //! `what` names the function and its argument for errors, such as "zeros: size".
 
 use std::fmt::Display;
 
-use interlock_tensor::{MAX_DIMENSIONS, Operand, Scalar, Tensor as CoreTensor};
+use interlock_tensor::{MAX_DIMENSIONS, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyTuple};
 
 use super::operation::ArgumentName;
-use super::{ReadTensor, Tensor, fallible_alloc, numpy};
+use super::{ReadTensor, Tensor, fallible_alloc};
 use crate::detach::call_method;
-use crate::errors::{new_exception, new_type_error};
+use crate::errors::{new_argument_error, new_exception, new_type_error};
 use crate::py_int;
 
 /// An argument of any type.
@@ -22,15 +22,9 @@ pub(super) type Arg<'a, 'py> = &'a Bound<'py, PyAny>;
 /// An argument that may be absent or None.
 pub(super) type OptionalArg<'a, 'py> = Option<Arg<'a, 'py>>;
 
-/// Returns the function in the name of a function and its argument.
-pub(super) fn function_of(what: &str) -> &str {
-    what.split_once(':').map_or(what, |(function, _)| function)
-}
-
 /// Returns the exception for an int that int64 cannot hold.
 fn err_int64_overflow(what: impl Display, given: &Bound<'_, PyInt>) -> PyErr {
-    let message = format!("{what} must be an int that int64 can hold, got {}", py_int::text(given));
-    new_exception(given.py(), "ArgumentError", message)
+    new_argument_error(given.py(), what, "be an int that int64 can hold", py_int::text(given))
 }
 
 /// Extracts a tensor.
@@ -163,11 +157,6 @@ impl<'py> PyNumber<'py> {
     }
 }
 
-/// Extracts a Python or NumPy scalar. Returns `None` for other objects.
-pub(super) fn try_extract_scalar(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
-    PyNumber::extract(given)?.map(|plain| plain.scalar(what)).transpose()
-}
-
 /// Returns the element of a tensor, which must have one.
 pub(super) fn scalar_of_tensor(
     what: impl Display,
@@ -180,63 +169,6 @@ pub(super) fn scalar_of_tensor(
     }
     let shape = PyTuple::new(py, tensor.shape())?;
     Err(new_exception(py, "ShapeError", format!("{what} must be {wanted}, got shape {shape}")))
-}
-
-/// An operand: a tensor or a scalar.
-pub(super) enum TensorOrScalar {
-    Tensor(CoreTensor),
-    Scalar(Scalar),
-}
-
-impl TensorOrScalar {
-    /// Extracts the other operand of an operator. A NumPy array is converted as by `from_numpy`. Returns `None` for
-    /// other objects, for which the operator returns NotImplemented.
-    pub fn from_operand(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        match Self::try_extract(what, given)? {
-            None if numpy::is_array(given)? => {
-                numpy::tensor_from_array(function_of(what), given).map(Self::Tensor).map(Some)
-            }
-            found => Ok(found),
-        }
-    }
-
-    /// Returns whether an object is an operand of operators, or fails to say so.
-    pub fn is_operand(given: &Bound<'_, PyAny>) -> bool {
-        given.is_instance_of::<Tensor>()
-            || !matches!(PyNumber::extract(given), Ok(None))
-            || !matches!(numpy::is_array(given), Ok(false))
-    }
-
-    /// Extracts a tensor or a scalar. Returns `None` for other objects.
-    pub fn try_extract(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        if let Ok(tensor) = given.cast::<Tensor>() {
-            return Ok(Some(TensorOrScalar::Tensor(tensor.core().clone())));
-        }
-        Ok(try_extract_scalar(what, given)?.map(TensorOrScalar::Scalar))
-    }
-
-    /// Returns the tensor, if it is one.
-    pub fn tensor(&self) -> Option<&CoreTensor> {
-        match self {
-            TensorOrScalar::Tensor(tensor) => Some(tensor),
-            TensorOrScalar::Scalar(_) => None,
-        }
-    }
-
-    pub fn operand(&self) -> Operand<'_> {
-        match self {
-            TensorOrScalar::Tensor(tensor) => tensor.into(),
-            TensorOrScalar::Scalar(value) => Operand::Scalar(*value),
-        }
-    }
-
-    /// Returns the number of elements that an operation on this and a tensor visits.
-    pub fn work_size_with(&self, tensor: &CoreTensor) -> usize {
-        match self {
-            TensorOrScalar::Tensor(own) => super::call::work_size_of([own, tensor]),
-            TensorOrScalar::Scalar(_) => super::call::work_size(tensor),
-        }
-    }
 }
 
 /// Extracts an int. Returns `None` for other objects, also bools and floats.
@@ -260,10 +192,7 @@ pub(super) fn checked_sizes(py: Python<'_>, what: impl Display, sizes: &[i64]) -
         return Err(new_exception(py, "ShapeError", message));
     }
     let size = |&size: &i64| {
-        usize::try_from(size).map_err(|_| {
-            let message = format!("{what} must not be negative, got {size}");
-            new_exception(py, "ArgumentError", message)
-        })
+        usize::try_from(size).map_err(|_| new_argument_error(py, &what, "not be negative", size))
     };
     sizes.iter().map(size).collect()
 }

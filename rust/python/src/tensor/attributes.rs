@@ -7,17 +7,17 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::args::{OptionalArg, extract_int, function_of};
+use super::args::{OptionalArg, extract_int};
 use super::autograd::node::grad_fn_object;
 use super::call::{maybe_detach, run_op, work_size};
 use super::dtype;
 use super::formats::{Format, Layout, RowMajor};
 use super::identity::{remember_tensor, tensor_object};
-use super::operation::{self, ArgumentName, defaulted};
+use super::operation::{self, ArgumentName, defaulted, required};
 use super::{ReadTensor, Tensor};
 use crate::accelerator::{Device, parse};
 use crate::context::sync;
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::errors::{IntoPyResult, new_argument_error, new_type_error};
 use crate::switches;
 
 const NEVER_FILLED: &CStr =
@@ -101,7 +101,7 @@ impl Tensor {
     ///     ((2, 3), 3)
     #[pyo3(signature = (dim = None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, "size: dim", self.core(py).shape(), dim)
+        one_or_all(py, "size", self.core(py).shape(), dim)
     }
 
     /// Return the stride of each dimension in elements, or the stride of one of them.
@@ -122,7 +122,7 @@ impl Tensor {
     ///     ((3, 1), 1)
     #[pyo3(signature = (dim = None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-        one_or_all(py, "stride: dim", self.core(py).strides(), dim)
+        one_or_all(py, "stride", self.core(py).strides(), dim)
     }
 
     /// Return the size of one element in bytes.
@@ -200,8 +200,7 @@ impl Tensor {
         let (py, what) = (version.py(), "_set_version: version");
         let number = extract_int(what, version)?;
         let Ok(number) = u32::try_from(number) else {
-            let message = format!("{what} must be from 0 to 2**32 - 1, got {number}");
-            return Err(new_exception(py, "ArgumentError", message));
+            return Err(new_argument_error(py, what, "be from 0 to 2**32 - 1", number));
         };
         self.core(py).set_version(number).map_err(|error| error.during("_set_version")).into_py_result(py)
     }
@@ -420,12 +419,12 @@ impl Tensor {
 /// Returns all values as a tuple, or the value of one dimension.
 fn one_or_all<'py>(
     py: Python<'py>,
-    what: &'static str,
+    op: &'static str,
     values: &[usize],
     dim: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let Some(dim) = dim else { return Ok(PyTuple::new(py, values)?.into_any()) };
-    let (op, dim) = (function_of(what), extract_int(what, dim)?);
+    let dim: i64 = required(ArgumentName::new(op, "dim"), dim)?;
     let err_dim = || interlock_tensor::Error::dimension(op, "dim", dim, values.len());
     let from_end = i64::try_from(values.len()).unwrap_or(i64::MAX);
     let counted = if dim < 0 { dim.saturating_add(from_end) } else { dim };

@@ -3,9 +3,6 @@
 use interlock_tensor::{DType as CoreDType, Element, Error, Placement, Result, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-
-use crate::context::sync;
-use crate::detach::detach;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::args::PyNumber;
@@ -13,8 +10,9 @@ use super::call::{maybe_detach, work_size};
 use super::numpy;
 use super::scalars::item;
 use super::{ReadTensor, Tensor, fallible_alloc};
-use crate::errors::{IntoPyResult, exception};
-use crate::errors::{new_exception, type_name};
+use crate::context::sync;
+use crate::detach::detach;
+use crate::errors::{IntoPyResult, exception, new_argument_error, new_exception, type_name};
 use crate::py_int;
 
 /// The maximum depth of nested sequences. Deeper ones are assumed to be cyclic.
@@ -31,23 +29,16 @@ pub(super) fn from_data(
 ) -> PyResult<CoreTensor> {
     let py = data.py();
     sync(py);
-    if let Ok(tensor) = data.cast::<Tensor>() {
-        let source = tensor.core().detach();
+    let copy = |source: &CoreTensor, copy: fn(&CoreTensor) -> Result<CoreTensor>| {
         let wanted = dtype.unwrap_or(source.dtype());
-        let copy = detach(py, || if wanted == source.dtype() { source.copy() } else { source.cast(wanted) });
-        return copy.into_py_result(py);
+        detach(py, || if wanted == source.dtype() { copy(source) } else { source.cast(wanted) })
+            .into_py_result(py)
+    };
+    if let Ok(tensor) = data.cast::<Tensor>() {
+        return copy(&tensor.core().detach(), CoreTensor::copy);
     }
     if numpy::is_array(data)? {
-        let shared = numpy::tensor_from_array(op, data)?;
-        let wanted = dtype.unwrap_or(shared.dtype());
-        let copy =
-            detach(
-                py,
-                || {
-                    if wanted == shared.dtype() { shared.contiguous_copy() } else { shared.cast(wanted) }
-                },
-            );
-        return copy.into_py_result(py);
+        return copy(&numpy::tensor_from_array(op, data)?, CoreTensor::contiguous_copy);
     }
     let mut nested = NestedSequence {
         op,
@@ -200,8 +191,8 @@ impl NestedSequence {
         let [beyond_int64, beyond_float64] = &self.large;
         match (dtype, beyond_int64, beyond_float64) {
             (dtype, Some(value), _) if dtype.is_integer() => {
-                let message = format!("{op}: data must be ints that {dtype} can hold, got {value}");
-                return Err(new_exception(py, "ArgumentError", message));
+                let expected = format_args!("be ints that {dtype} can hold");
+                return Err(new_argument_error(py, format_args!("{op}: data"), expected, value));
             }
             (dtype, _, Some(value)) if dtype.is_floating_point() => {
                 let message = format!("{op}: data must be ints that float64 can hold, got {value}");

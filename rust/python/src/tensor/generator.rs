@@ -17,7 +17,7 @@ use super::operation::{Arg, ArgumentName, FromArgument, required};
 use super::{Tensor, TensorRef};
 use crate::accelerator::{Device, optional_device, parse};
 use crate::detach::{call_method, detach};
-use crate::errors::{IntoPyResult, new_exception};
+use crate::errors::{IntoPyResult, new_argument_error};
 use crate::py_int;
 use crate::switches::extract_as;
 
@@ -198,8 +198,8 @@ pub(super) fn extract_state(name: ArgumentName, given: &Bound<'_, PyAny>) -> PyR
     }
     let bytes = maybe_detach(py, name.function(), work_size(tensor), || tensor.to_vec::<u8>())?;
     let Ok(bytes) = bytes.try_into() else {
-        let message = format!("{name} must have {} elements, got {}", GeneratorState::BYTES, tensor.numel());
-        return Err(new_exception(py, "ArgumentError", message));
+        let expected = format_args!("have {} elements", GeneratorState::BYTES);
+        return Err(new_argument_error(py, name, expected, tensor.numel()));
     };
     Ok(GeneratorState::from_bytes(bytes))
 }
@@ -208,10 +208,8 @@ pub(super) fn extract_state(name: ArgumentName, given: &Bound<'_, PyAny>) -> PyR
 pub(super) fn extract_seed(what: &str, seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let index = py_int::extract_index(what, "an int", seed)?;
     let number = py_int::int64(&index).map(i64::cast_unsigned).or_else(|| py_int::uint64(&index));
-    number.ok_or_else(|| {
-        let message = format!("{what} must be from -2**63 to 2**64 - 1, got {}", py_int::text(&index));
-        new_exception(seed.py(), "ArgumentError", message)
-    })
+    let expected = "be from -2**63 to 2**64 - 1";
+    number.ok_or_else(|| new_argument_error(seed.py(), what, expected, py_int::text(&index)))
 }
 
 /// The argument `generator`.
@@ -228,8 +226,8 @@ impl<'a> FromArgument<'a, '_> for GivenGenerator<'a> {
 }
 
 impl<'a> GivenGenerator<'a> {
-    /// Returns the generator that draws for `op` in this kind of memory: the default one, if none was passed.
-    pub fn or_default(given: Option<Self>, op: &'static str, placement: Placement) -> Result<&'a Generator> {
+    /// Returns the generator that draws in this kind of memory: the default one, if none was passed.
+    pub fn or_default(given: Option<Self>, placement: Placement) -> Result<&'a Generator> {
         let Some(GivenGenerator(generator)) = given else { return Ok(Generator::of(placement)) };
         let wanted = match placement {
             Placement::Cpu | Placement::Pinned => CoreDevice::CPU,
@@ -238,7 +236,7 @@ impl<'a> GivenGenerator<'a> {
         if generator.device.kind() != wanted.kind() {
             let expected = format!("be for devices of type {}", wanted.kind());
             let given = format!("one for {}", generator.device.kind());
-            return Err(Error::value(op, "generator", expected, given));
+            return Err(Error::value("Generator", "generator", expected, given));
         }
         Ok(generator.core())
     }

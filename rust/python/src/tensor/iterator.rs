@@ -6,8 +6,8 @@ use interlock_tensor::Rows;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-use super::args::TensorOrScalar;
-use super::call::{maybe_detach, run_op, work_size};
+use super::call::{maybe_detach, run_op, work_size, work_size_of};
+use super::operation::{ArgumentName, FromArgument, Held, HeldOperand};
 use super::{ReadTensor, Tensor};
 use crate::errors::{IntoPyResult, type_name};
 
@@ -56,14 +56,14 @@ impl Tensor {
 
     /// Return whether an element equals a number, or an element of a tensor that is broadcast to this one.
     fn __contains__(&self, py: Python<'_>, element: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let tensor = &*self.core(py);
-        let (py, what) = (element.py(), "__contains__: element");
-        let Some(element) = TensorOrScalar::try_extract(what, element)? else {
-            let message = format!("{what} must be a Tensor or a number, got {}", type_name(element));
+        let name = ArgumentName::new("__contains__", "element");
+        let Some(held) = HeldOperand::try_from_argument(name, element)? else {
+            let message = format!("{name} must be a Tensor or a number, got {}", type_name(element));
             return Err(PyRuntimeError::new_err(message));
         };
-        maybe_detach(py, "__contains__", element.work_size_with(tensor), || {
-            tensor.equal(element.operand())?.any().map_err(|error| error.during("__contains__"))
+        let (tensor, element) = (&*self.core(py), held.view());
+        maybe_detach(py, "__contains__", work_size_of(held.tensors().iter().chain([tensor])), || {
+            tensor.equal(element)?.any()
         })
     }
 

@@ -31,18 +31,12 @@ fn element_type(buffer: &PyBuffer) -> Option<CoreDType> {
         [order, code] if [b'@', b'=', native].contains(order) => *code,
         _ => return None,
     };
+    let has_code = |dtype: &CoreDType| format_of(*dtype).is_some_and(|format| format.to_bytes() == [code]);
     let dtype = match code {
-        b'e' => CoreDType::Float16,
-        b'f' => CoreDType::Float32,
-        b'd' => CoreDType::Float64,
-        b'b' => CoreDType::Int8,
-        b'B' => CoreDType::UInt8,
-        b'h' => CoreDType::Int16,
-        // `l` has 4 bytes on some platforms.
-        b'i' | b'l' if buffer.itemsize() == CoreDType::Int32.size() => CoreDType::Int32,
-        b'l' | b'q' => CoreDType::Int64,
-        b'?' => CoreDType::Bool,
-        _ => return None,
+        // It has 4 bytes on some platforms.
+        b'l' if buffer.itemsize() == CoreDType::Int32.size() => CoreDType::Int32,
+        b'l' => CoreDType::Int64,
+        _ => CoreDType::ALL.into_iter().find(has_code)?,
     };
     (buffer.itemsize() == dtype.size()).then_some(dtype)
 }

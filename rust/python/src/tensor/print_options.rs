@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyString};
 
 use super::args::{Arg, PyNumber};
 use super::operation::{ArgumentName, required};
-use crate::errors::{new_exception, shown};
+use crate::errors::{new_argument_error, shown};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_printoptions, module)?)?;
@@ -71,8 +71,8 @@ fn set_printoptions(
     if let Some(given) = precision {
         options.precision = count("precision", given)?;
         if options.precision > limit {
-            let message = format!("{} must be at most {limit}, got {}", name("precision"), options.precision);
-            return Err(new_exception(py, "ArgumentError", message));
+            let expected = format_args!("be at most {limit}");
+            return Err(new_argument_error(py, name("precision"), expected, options.precision));
         }
     }
     if let Some(given) = threshold {
@@ -105,8 +105,8 @@ fn of_profile(profile: Arg<'_, '_>) -> PyResult<PrintOptions> {
         "short" => Ok(PrintOptions { precision: 2, edgeitems: 2, ..default }),
         "full" => Ok(PrintOptions { threshold: usize::MAX, ..default }),
         _ => {
-            let message = format!("{} must be {wanted}, got {}", name("profile"), shown(profile)?);
-            Err(new_exception(profile.py(), "ArgumentError", message))
+            let expected = format_args!("be {wanted}");
+            Err(new_argument_error(profile.py(), name("profile"), expected, shown(profile)?))
         }
     }
 }
@@ -118,8 +118,7 @@ fn count(argument: &'static str, given: Arg<'_, '_>) -> PyResult<usize> {
 }
 
 fn err_negative(argument: &'static str, py: Python<'_>, given: impl std::fmt::Display) -> PyErr {
-    let message = format!("{} must not be negative, got {given}", name(argument));
-    new_exception(py, "ArgumentError", message)
+    new_argument_error(py, name(argument), "not be negative", given)
 }
 
 /// Converts a number that is not negative, such as infinity.

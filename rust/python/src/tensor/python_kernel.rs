@@ -29,6 +29,9 @@ use crate::errors::new_type_error;
 use crate::raise_later;
 use crate::switches::try_bool;
 
+/// A property of a call that a kernel accepts, or the reason why it does not.
+type Accepted<T> = std::result::Result<T, Reason>;
+
 /// An option of a call.
 pub(super) enum OptionValue {
     Switch(bool),
@@ -63,7 +66,7 @@ pub(super) trait PythonOperation: Operation<Error = Error> + Sized {
     /// Returns the operation.
     fn op() -> &'static Op<Self>;
     /// Returns the properties of a call, or the reason why no function of Python can run it.
-    fn facts(call: &Self::Call) -> std::result::Result<Facts, Reason>;
+    fn facts(call: &Self::Call) -> Accepted<Facts>;
     /// Returns the positional arguments of the function.
     fn operands<'a>(args: &'a Self::Args<'_>) -> Vec<Option<&'a CoreTensor>>;
     /// Returns the keyword arguments of the function, besides that of [`mask`](PythonOperation::mask).
@@ -73,7 +76,7 @@ pub(super) trait PythonOperation: Operation<Error = Error> + Sized {
         None
     }
     /// Returns the shape that the function has to return.
-    fn result_shape(call: &Self::Call, args: &Self::Args<'_>) -> std::result::Result<Vec<usize>, Reason>;
+    fn result_shape(call: &Self::Call, args: &Self::Args<'_>) -> Accepted<Vec<usize>>;
     /// Returns the shape of the result of the operation, if it differs from that of the function.
     fn final_shape<'a>(_args: &'a Self::Args<'_>) -> Option<&'a [usize]> {
         None
@@ -87,7 +90,7 @@ impl PythonOperation for Matmul {
         &MATMUL
     }
 
-    fn facts(call: &MatmulCall) -> std::result::Result<Facts, Reason> {
+    fn facts(call: &MatmulCall) -> Accepted<Facts> {
         let shapes = call.shapes().map(<[usize]>::to_vec).to_vec();
         Ok(Facts { device: call.device(), dtype: call.dtype(), shapes, options: Vec::new() })
     }
@@ -100,7 +103,7 @@ impl PythonOperation for Matmul {
         Vec::new()
     }
 
-    fn result_shape(call: &MatmulCall, args: &MatmulArgs<'_>) -> std::result::Result<Vec<usize>, Reason> {
+    fn result_shape(call: &MatmulCall, args: &MatmulArgs<'_>) -> Accepted<Vec<usize>> {
         let [[.., rows, _], [.., columns]] = call.shapes() else {
             return Err(Reason::from("needs matrices"));
         };
@@ -121,7 +124,7 @@ impl PythonOperation for Attention {
         &ATTENTION
     }
 
-    fn facts(call: &AttentionCall) -> std::result::Result<Facts, Reason> {
+    fn facts(call: &AttentionCall) -> Accepted<Facts> {
         let switch = |name, value| (name, OptionValue::Switch(value));
         Ok(Facts {
             device: call.device(),
@@ -151,7 +154,7 @@ impl PythonOperation for Attention {
         Some(("attn_mask", args.mask))
     }
 
-    fn result_shape(call: &AttentionCall, _: &AttentionArgs<'_>) -> std::result::Result<Vec<usize>, Reason> {
+    fn result_shape(call: &AttentionCall, _: &AttentionArgs<'_>) -> Accepted<Vec<usize>> {
         call.output_shape()
     }
 
@@ -165,7 +168,7 @@ impl PythonOperation for Conv2d {
         &CONV2D
     }
 
-    fn facts(call: &ConvCall) -> std::result::Result<Facts, Reason> {
+    fn facts(call: &ConvCall) -> Accepted<Facts> {
         if call.pass() != ConvPass::Forward {
             return Err(Reason::from("needs the output, got a gradient"));
         }
@@ -187,7 +190,7 @@ impl PythonOperation for Conv2d {
         conv_options(call)
     }
 
-    fn result_shape(call: &ConvCall, _: &ConvArgs<'_>) -> std::result::Result<Vec<usize>, Reason> {
+    fn result_shape(call: &ConvCall, _: &ConvArgs<'_>) -> Accepted<Vec<usize>> {
         Ok(call.output_shape().to_vec())
     }
 
@@ -327,16 +330,13 @@ impl PythonKernel {
 
     /// Returns whether a registration is the current one.
     pub fn has(&self, registration: &Weak<Functions>) -> bool {
-        let functions = self.functions.lock();
-        functions.as_ref().is_some_and(|functions| Weak::ptr_eq(&Arc::downgrade(functions), registration))
+        is_current(&self.functions.lock(), registration)
     }
 
     /// Ends a registration, if it is the current one.
     pub fn remove(&self, registration: &Weak<Functions>) {
         let mut functions = self.functions.lock();
-        let is_current =
-            functions.as_ref().is_some_and(|current| Weak::ptr_eq(&Arc::downgrade(current), registration));
-        let removed = if is_current { self.take(&mut functions) } else { None };
+        let removed = if is_current(&functions, registration) { self.take(&mut functions) } else { None };
         drop(functions);
         // Without the lock, because the destructor of a function may run code of the program.
         drop(removed);
@@ -353,7 +353,7 @@ impl PythonKernel {
         functions.take()
     }
 
-    fn functions(&self) -> std::result::Result<Arc<Functions>, Reason> {
+    fn functions(&self) -> Accepted<Arc<Functions>> {
         self.functions.lock().clone().ok_or_else(|| Reason::from("was removed"))
     }
 
@@ -368,8 +368,8 @@ impl PythonKernel {
         operation: &'static str,
         facts: &Facts,
         condition: &DeferredDrop,
-    ) -> std::result::Result<(), Reason> {
-        let call = |py: Python<'_>| -> PyResult<std::result::Result<(), Reason>> {
+    ) -> Accepted<()> {
+        let call = |py: Python<'_>| -> PyResult<Accepted<()>> {
             let call = Bound::new(py, KernelCall::new(py, operation, facts)?)?;
             call_with(condition.bind(py), (call,)).and_then(|given| verdict(&given))
         };
@@ -391,8 +391,12 @@ impl PythonKernel {
     }
 }
 
+fn is_current(functions: &Option<Arc<Functions>>, registration: &Weak<Functions>) -> bool {
+    functions.as_ref().is_some_and(|current| Weak::ptr_eq(&Arc::downgrade(current), registration))
+}
+
 /// Converts the result of a condition: True and None accept the call, False and a reason refuse it.
-fn verdict(given: &Bound<'_, PyAny>) -> PyResult<std::result::Result<(), Reason>> {
+fn verdict(given: &Bound<'_, PyAny>) -> PyResult<Accepted<()>> {
     if let Some(accepts) = try_bool(given)? {
         let refused = || Err(Reason::from("its condition returned False"));
         return Ok(if accepts { Ok(()) } else { refused() });
@@ -422,7 +426,7 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         self.is_registered()
     }
 
-    fn check(&self, call: &O::Call) -> std::result::Result<(), Reason> {
+    fn check(&self, call: &O::Call) -> Accepted<()> {
         if PYTHON_NATIVE_DISABLED_OPERATIONS.get().contains(O::NAME) {
             let name = PYTHON_NATIVE_DISABLED_OPERATIONS.name();
             return Err(Reason::Listed { name, item: O::NAME });

@@ -19,7 +19,7 @@ use pyo3::types::{PyString, PyTuple};
 
 use super::python_kernel::{Functions, KernelCall, PythonKernel, PythonOperation};
 use crate::args::{extract_callable, extract_dict, extract_str};
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::errors::{IntoPyResult, new_argument_error, new_type_error};
 use crate::qualified_name::qualified_name;
 use crate::registration_observer::observed;
 use crate::registrations::{at_end, err_if_removed};
@@ -128,8 +128,8 @@ fn _registered_kernels() -> Vec<(&'static str, &'static str, &'static str)> {
 }
 
 fn err_argument(py: Python<'_>, argument: &str, allowed: &str, given: &str) -> PyErr {
-    let message = format!("register_kernel: {argument} must be {allowed}, got {}", quoted(given));
-    new_exception(py, "ArgumentError", message)
+    let what = format_args!("register_kernel: {argument}");
+    new_argument_error(py, what, format_args!("be {allowed}"), quoted(given))
 }
 
 /// Returns the flags that a kernel requires, and their values by name.
@@ -169,9 +169,8 @@ fn register_for<O: PythonOperation>(
     }
     let requirement = |(flag, value): &(String, String)| match FlagRequirement::from_name(flag, value) {
         Err(CoreError::KernelDescriptor { .. }) => {
-            let message =
-                format!("register_kernel: requires must name flags with bools or names, got {flag}");
-            Err(new_exception(py, "ArgumentError", message))
+            let expected = "name flags with bools or names";
+            Err(new_argument_error(py, "register_kernel: requires", expected, flag))
         }
         result => result.into_py_result(py),
     };

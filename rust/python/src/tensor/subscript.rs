@@ -3,15 +3,13 @@
 use interlock_tensor::{DType as CoreDType, Error, Index, Scalar, Tensor as CoreTensor};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyUserWarning};
 use pyo3::prelude::*;
-
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PyRange, PySlice, PyTuple};
 
 use super::args::{PyNumber, extract_int};
 use super::call::{maybe_detach, run_op, work_size, work_size_of};
 use super::{ReadTensor, Tensor, fallible_alloc, from_data, numpy, scalars};
 use crate::context::sync;
-use crate::errors::{IntoPyResult, exception};
-use crate::errors::{new_exception, new_type_error, type_name};
+use crate::errors::{IntoPyResult, exception, new_exception, new_type_error, type_name};
 use crate::py_int;
 
 const GET_ITEM: &str = "__getitem__";

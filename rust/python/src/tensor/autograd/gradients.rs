@@ -6,12 +6,11 @@ use interlock_tensor::Tensor as CoreTensor;
 use interlock_tensor::autograd::{self as core, BackwardArgs, EdgeOrTensor};
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-
-use crate::detach::{attach, detach};
 use pyo3::types::PyTuple;
 
 use super::node::try_extract_edge;
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::detach::{attach, detach};
+use crate::errors::{IntoPyResult, new_argument_error, new_type_error};
 use crate::tensor::args::{OptionalArg, extract_items, extract_tensors};
 use crate::tensor::{ReadTensor, Tensor, fallible_alloc, op_warnings};
 use crate::{shutdown, switches};
@@ -258,8 +257,8 @@ fn grad<'py>(
     #[pyo3(from_py_with = switches::grad::is_grads_batched)] is_grads_batched: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     if is_grads_batched {
-        let message = "grad: is_grads_batched must be False, because True is not supported, got True";
-        return Err(new_exception(py, "ArgumentError", message.to_owned()));
+        let expected = "be False, because True is not supported";
+        return Err(new_argument_error(py, "grad: is_grads_batched", expected, "True"));
     }
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(

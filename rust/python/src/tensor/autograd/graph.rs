@@ -16,6 +16,7 @@ use pyo3::types::PyTuple;
 use pyo3::{PyTraverseError, PyVisit};
 
 use super::node::next_object;
+use crate::args::extract_callable;
 use crate::context::traverse_scope;
 use crate::deferred_drop::{Clearable, DeferredDrop};
 use crate::detach::{call, call_with};
@@ -169,10 +170,7 @@ impl PyNodeCreationHook {
 ///     tensor([2.])
 #[pyfunction]
 fn queue_callback(callback: &Bound<'_, PyAny>) -> PyResult<()> {
-    if !callback.is_callable() {
-        return Err(new_type_error("queue_callback: callback", "callable", callback));
-    }
-    let function = DeferredDrop::new(callback.clone());
+    let function = extract_callable(callback, "queue_callback: callback")?;
     let run = move || call_program(|py| call_with(function.bind(py), ()).map(drop));
     core::queue_callback(Box::new(run)).into_py_result(callback.py())
 }

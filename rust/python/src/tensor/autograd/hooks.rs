@@ -13,9 +13,10 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use super::function::FunctionBackward;
 use super::saved_tensors_hooks::Packed;
+use crate::args::extract_callable;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{attach, call, call_with};
-use crate::errors::{IntoPyResult, new_exception, new_type_error, shown};
+use crate::errors::{IntoPyResult, new_argument_error, new_type_error, shown};
 use crate::tensor::args::{extract_optional_tensor, extract_tensors};
 use crate::tensor::identity::{self, remember_tensor, tensor_object};
 use crate::tensor::program::{call_program, optional_gradients, tuple_of};
@@ -27,10 +28,7 @@ pub(super) struct PyHook(DeferredDrop);
 
 impl PyHook {
     pub(super) fn new(function: &str, hook: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if !hook.is_callable() {
-            return Err(new_type_error(&format!("{function}: hook"), "callable", hook));
-        }
-        Ok(PyHook(DeferredDrop::new(hook.clone())))
+        extract_callable(hook, &format!("{function}: hook")).map(PyHook)
     }
 }
 
@@ -99,20 +97,17 @@ fn _register_multi_grad_hook(
         Ok("all") => MultiGradMode::All,
         Ok("any") => MultiGradMode::Any,
         _ => {
-            let message =
-                format!("register_multi_grad_hook: mode must be \"all\" or \"any\", got {}", shown(mode)?);
-            return Err(new_exception(py, "ArgumentError", message));
+            let (what, expected) = ("register_multi_grad_hook: mode", "be \"all\" or \"any\"");
+            return Err(new_argument_error(py, what, expected, shown(mode)?));
         }
     };
-    if !r#fn.is_callable() {
-        return Err(new_type_error("register_multi_grad_hook: fn", "callable", r#fn));
-    }
+    let function = extract_callable(r#fn, "register_multi_grad_hook: fn")?;
     // The rows of a tensor are new tensors that no other object can use.
     if tensors.is_instance_of::<Tensor>() {
         return Err(new_type_error(op, wanted, tensors));
     }
     let tensors = extract_tensors(op, wanted, tensors)?;
-    let hook = MultiPyHook { function: DeferredDrop::new(r#fn.clone()), mode };
+    let hook = MultiPyHook { function, mode };
     core::register_multi_grad_hook(&tensors, Arc::new(hook), mode).into_py_result(py).map(RemovableHandle)
 }
 

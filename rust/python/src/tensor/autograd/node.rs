@@ -13,7 +13,7 @@ use super::function::FunctionBackward;
 use super::hooks::{self, PyHook, RemovableHandle};
 use crate::call_site;
 use crate::detach::call_with;
-use crate::errors::{IntoPyResult, new_exception, new_type_error};
+use crate::errors::{IntoPyResult, new_argument_error, new_type_error};
 use crate::tensor::args::{extract_int, extract_tensor};
 use crate::tensor::identity::{metadata, node_object, tensor_object};
 use crate::tensor::{Tensor, fallible_alloc};
@@ -273,9 +273,8 @@ pub(crate) fn try_extract_edge(given: &Bound<'_, PyAny>) -> PyResult<Option<Grad
     };
     let (what, output) = ("GradientEdge: output_nr", given.get_item(1)?);
     let output = extract_int(what, &output)?;
-    let output = usize::try_from(output).map_err(|_| {
-        new_exception(py, "ArgumentError", format!("{what} must not be negative, got {output}"))
-    })?;
+    let output =
+        usize::try_from(output).map_err(|_| new_argument_error(py, what, "not be negative", output))?;
     GradientEdge::new(node.get().get()?, output).into_py_result(py).map(Some)
 }
 

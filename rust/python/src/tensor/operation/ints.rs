@@ -26,7 +26,7 @@ impl FromArgument<'_, '_> for i64 {
 }
 
 /// Returns whether an object is a tuple or list.
-fn is_list(given: Arg<'_, '_>) -> bool {
+pub(in crate::tensor) fn is_list(given: Arg<'_, '_>) -> bool {
     given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>()
 }
 

@@ -4,10 +4,10 @@ use std::ops::Deref;
 
 use interlock_tensor::{Index, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
 
 use super::Arg;
 use super::argument::{ArgumentName, FromArgument};
+use super::ints::is_list;
 use crate::errors::new_type_error;
 use crate::tensor::args::{extract_items, extract_tensor};
 use crate::tensor::call::work_size;
@@ -64,7 +64,7 @@ impl FromArgument<'_, '_> for Indices {
     const WANTED: &'static str = "a tuple or list of Tensors and None";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        if !given.is_instance_of::<PyTuple>() && !given.is_instance_of::<PyList>() {
+        if !is_list(given) {
             return Ok(None);
         }
         let index = |item: PyResult<Bound<'_, PyAny>>| {

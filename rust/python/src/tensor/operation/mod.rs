@@ -23,14 +23,13 @@ pub(super) use choice::Choice;
 pub(super) use form::{Declared, Form, call_function};
 pub(super) use interlock_tensor::WriteTo;
 pub(super) use interlock_tensor_op::tensor_op;
-pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes, SizesOrDType};
+pub(super) use ints::{Count, IntOrInts, IntOrTensor, Ints, Sections, Sizes, SizesOrDType, is_list};
 pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, HeldOperand, Number};
 pub(super) use objects::{Data, Object};
 pub(super) use result::{
-    IntoPython, LinalgPair, LinalgTriple, Named, NamedPair, OneOrMore, Results, err_out_is_one,
-    err_out_is_two,
+    IntoPython, LinalgPair, LinalgTriple, NamedPair, OneOrMore, Results, err_out_is_one, err_out_is_two,
 };
 pub(super) use run::{
     Call, OutRules, check_out, compute, compute_into, compute_or_self, compute_results, compute_tensor,

@@ -19,86 +19,40 @@ pub(in crate::tensor) trait IntoPython {
     fn into_python<'py>(self, py: Python<'py>, op: &'static str) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl IntoPython for CoreTensor {
-    const ANNOTATION: &'static str = "Tensor";
+/// Declares types of results. A row has the type, the annotation and the conversion.
+macro_rules! results {
+    ($($type:ty: $annotation:expr, |$py:ident, $result:ident| $object:expr;)+) => {
+        $(impl IntoPython for $type {
+            const ANNOTATION: &'static str = $annotation;
 
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(Bound::new(py, Tensor::from(self))?.into_any())
-    }
+            fn into_python<'py>(self, $py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
+                let $result = self;
+                $object
+            }
+        })+
+    };
 }
 
-impl IntoPython for Object<'_> {
-    const ANNOTATION: &'static str = CoreTensor::ANNOTATION;
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.as_any().clone().unbind().into_bound(py))
-    }
-}
-
-/// The result of an operation that makes it itself.
-impl IntoPython for Bound<'_, PyAny> {
-    const ANNOTATION: &'static str = "object";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.unbind().into_bound(py))
-    }
-}
-
-impl IntoPython for Py<Tensor> {
-    const ANNOTATION: &'static str = CoreTensor::ANNOTATION;
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.into_bound(py).into_any())
-    }
-}
-
-impl IntoPython for usize {
-    const ANNOTATION: &'static str = "builtins.int";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.into_pyobject(py)?.into_any())
-    }
-}
-
-impl IntoPython for bool {
-    const ANNOTATION: &'static str = "builtins.bool";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok(PyBool::new(py, self).to_owned().into_any())
-    }
-}
-
-impl IntoPython for DType {
-    const ANNOTATION: &'static str = "_dtype";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        dtype::object(py, self)
-    }
-}
-
-impl IntoPython for (CoreTensor, CoreTensor) {
-    const ANNOTATION: &'static str = "tuple[Tensor, Tensor]";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok((Tensor::from(self.0), Tensor::from(self.1)).into_pyobject(py)?.into_any())
-    }
-}
-
-impl IntoPython for (CoreTensor, CoreTensor, CoreTensor) {
-    const ANNOTATION: &'static str = "tuple[Tensor, Tensor, Tensor]";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        Ok((Tensor::from(self.0), Tensor::from(self.1), Tensor::from(self.2)).into_pyobject(py)?.into_any())
-    }
-}
-
-impl IntoPython for Vec<CoreTensor> {
-    const ANNOTATION: &'static str = "tuple[Tensor, ...]";
-
-    fn into_python<'py>(self, py: Python<'py>, _op: &'static str) -> PyResult<Bound<'py, PyAny>> {
-        let tensors = self.into_iter().map(|tensor| Ok(Bound::new(py, Tensor::from(tensor))?.into_any()));
-        Ok(fallible_alloc::try_tuple(py, tensors)?.into_any())
-    }
+results! {
+    CoreTensor: "Tensor", |py, tensor| Ok(Bound::new(py, Tensor::from(tensor))?.into_any());
+    Object<'_>: CoreTensor::ANNOTATION, |py, object| Ok(object.as_any().clone().unbind().into_bound(py));
+    Py<Tensor>: CoreTensor::ANNOTATION, |py, tensor| Ok(tensor.into_bound(py).into_any());
+    // The result of an operation that makes it itself.
+    Bound<'_, PyAny>: "object", |py, object| Ok(object.unbind().into_bound(py));
+    usize: "builtins.int", |py, number| Ok(number.into_pyobject(py)?.into_any());
+    bool: "builtins.bool", |py, truth| Ok(PyBool::new(py, truth).to_owned().into_any());
+    DType: "_dtype", |py, dtype| dtype::object(py, dtype);
+    (CoreTensor, CoreTensor): "tuple[Tensor, Tensor]", |py, pair| {
+        Ok((Tensor::from(pair.0), Tensor::from(pair.1)).into_pyobject(py)?.into_any())
+    };
+    (CoreTensor, CoreTensor, CoreTensor): "tuple[Tensor, Tensor, Tensor]", |py, triple| {
+        let (first, second, third) = triple;
+        Ok((Tensor::from(first), Tensor::from(second), Tensor::from(third)).into_pyobject(py)?.into_any())
+    };
+    Vec<CoreTensor>: "tuple[Tensor, ...]", |py, tensors| {
+        let objects = tensors.into_iter().map(|tensor| Ok(Bound::new(py, Tensor::from(tensor))?.into_any()));
+        Ok(fallible_alloc::try_tuple(py, objects)?.into_any())
+    };
 }
 
 /// A tensor, or a tuple of tensors. The signature has overloads.
@@ -173,11 +127,23 @@ pub(super) fn named_tuple<'py>(
 }
 
 /// Tensors, which become the named tuple of the operation in `interlock.return_types`, or the one of `linalg_OPERATION`.
-pub(in crate::tensor) struct Named<const COUNT: usize, const IS_LINALG: bool>(pub [CoreTensor; COUNT]);
+pub(in crate::tensor) struct Named<const COUNT: usize, const IS_LINALG: bool>([CoreTensor; COUNT]);
 
 pub(in crate::tensor) type NamedPair = Named<2, false>;
 pub(in crate::tensor) type LinalgPair = Named<2, true>;
 pub(in crate::tensor) type LinalgTriple = Named<3, true>;
+
+impl<const IS_LINALG: bool> From<(CoreTensor, CoreTensor)> for Named<2, IS_LINALG> {
+    fn from((first, second): (CoreTensor, CoreTensor)) -> Self {
+        Named([first, second])
+    }
+}
+
+impl<const IS_LINALG: bool> From<(CoreTensor, CoreTensor, CoreTensor)> for Named<3, IS_LINALG> {
+    fn from((first, second, third): (CoreTensor, CoreTensor, CoreTensor)) -> Self {
+        Named([first, second, third])
+    }
+}
 
 impl<const COUNT: usize, const IS_LINALG: bool> IntoPython for Named<COUNT, IS_LINALG> {
     const ANNOTATION: &'static str = if IS_LINALG { "_return_types.linalg_{}" } else { "_return_types.{}" };

@@ -8,10 +8,6 @@ use crate::tensor::operation::tensor_op;
 
 /// Return a copy of the tensor, as a recorded operation.
 ///
-/// Args:
-///     {input}
-///     {memory_format}
-///
 /// Example:
 ///     >>> x = interlock.ones(2)
 ///     >>> interlock.clone(x) is x
@@ -22,9 +18,6 @@ fn clone(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result
 }
 
 /// Return a tensor that shares memory with another and has no history.
-///
-/// Args:
-///     {input}
 ///
 /// Example:
 ///     >>> interlock.detach(interlock.ones(2, requires_grad=True)).requires_grad
@@ -37,7 +30,6 @@ fn detach(input: &CoreTensor) -> Result<CoreTensor> {
 /// Convert the tensor to the dtype and device of another one.
 ///
 /// Args:
-///     {input}
 ///     other: The tensor whose dtype and device are used.
 ///
 /// Returns:
@@ -60,10 +52,6 @@ pub(in crate::tensor) fn least_size(placement: Placement) -> usize {
 }
 
 /// Return the tensor on the CPU, or the tensor itself if it is there.
-///
-/// Args:
-///     {input}
-///     {memory_format}
 #[tensor_op(method, or_self, example = "x")]
 fn cpu(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
     Format::of_converted(memory_format, input, input.to(input.dtype(), false)?)
@@ -73,10 +61,6 @@ fn cpu(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<C
 macro_rules! casts {
     ($($(#[$doc:meta])* $name:ident $dtype:ident;)+) => {
         $($(#[$doc])*
-        ///
-        /// Args:
-        ///     {input}
-        ///     {memory_format}
         #[tensor_op(method, or_self, example = "x")]
         fn $name(input: &CoreTensor, #[keyword] memory_format: Option<Format>) -> Result<CoreTensor> {
             Format::of_converted(memory_format, input, input.cast(DType::$dtype)?)

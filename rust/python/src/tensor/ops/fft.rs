@@ -11,8 +11,7 @@ macro_rules! along_one {
         $($(#[$doc])*
         ///
         /// Raises:
-        ///     {no_dim}
-        ///     {no_points}
+        ///     ArgumentError: `n` is below 1, or `norm` has another value.
         #[doc = concat!("     {no_", stringify!($numbers), "}")]
         #[tensor_op(
             function,
@@ -51,7 +50,6 @@ along_one! {
     ///     A tensor of the shape of `input` with `n` frequencies along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.fft(interlock.tensor([[1.0, 0.0], [0.0, 0.0]]))
     ///     tensor([[1., 0.],
     ///             [1., 0.]])
@@ -69,7 +67,6 @@ along_one! {
     ///     A tensor of the shape of `input` with `n` points along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.ifft(interlock.tensor([[1.0, 0.0], [1.0, 0.0]]))
     ///     tensor([[1., 0.],
     ///             [0., 0.]])
@@ -89,7 +86,6 @@ along_one! {
     ///     A tensor with the frequencies from 0 to `n // 2` along `dim`, and a last dimension for the real and imaginary parts.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.rfft(interlock.tensor([1.0, 2.0, 3.0]))
     ///     tensor([[ 6.0000,  0.0000],
     ///             [-1.5000,  0.8660]])
@@ -110,7 +106,6 @@ along_one! {
     ///     A tensor of the shape of `input` without its last dimension, and with `n` points along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.irfft(fft.rfft(interlock.tensor([1.0, 2.0, 3.0])), 3)
     ///     tensor([1., 2., 3.])
     irfft Irfft complex "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1";
@@ -123,8 +118,8 @@ macro_rules! along {
         $($(#[$doc])*
         ///
         /// Raises:
-        ///     {no_dims}
-        ///     {no_sizes}
+        ///     ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
+        ///         twice; or `norm` has another value.
         ///     {no_complex}
         #[tensor_op(
             function,
@@ -158,7 +153,6 @@ along! {
     ///     A tensor of the shape of `input` with `s` frequencies along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.fft2(interlock.ones(2, 2, 2))[..., 0]
     ///     tensor([[4., 0.],
     ///             [0., 0.]])
@@ -176,7 +170,6 @@ along! {
     ///     A tensor of the shape of `input` with `s` points along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.ifft2(interlock.ones(2, 2, 2))[..., 0]
     ///     tensor([[1., 0.],
     ///             [0., 0.]])
@@ -195,7 +188,6 @@ along! {
     ///     A tensor of the shape of `input` with `s` frequencies along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.fftn(interlock.ones(2, 2, 2))[..., 0]
     ///     tensor([[4., 0.],
     ///             [0., 0.]])
@@ -214,7 +206,6 @@ along! {
     ///     A tensor of the shape of `input` with `s` points along `dim`.
     ///
     /// Example:
-    ///     >>> from interlock import fft
     ///     >>> fft.ifftn(interlock.ones(2, 2, 2))[..., 0]
     ///     tensor([[1., 0.],
     ///             [0., 0.]])

@@ -29,9 +29,7 @@ fn quantize_per_tensor(
     scale: Float,
     zero_point: i64,
     dtype: QuantizedDType,
-) -> Result<QuantizedTensor> {
-    input.quantize_per_tensor(scale.get(), zero_point, dtype)
-}
+) -> Result<QuantizedTensor>;
 
 /// Return the numbers of a quantized tensor as a float32 tensor.
 ///
@@ -43,9 +41,7 @@ fn quantize_per_tensor(
 ///     >>> interlock.dequantize(q)
 ///     tensor([-1.0000,  0.3000])
 #[tensor_op(function, example = "interlock.quantize_per_tensor(x, 0.1, 3, interlock.quint8)")]
-fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
-    input.dequantize()
-}
+fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor>;
 
 /// Return `input @ weight.T + bias` of quantized tensors, as a quantized tensor.
 ///
@@ -71,7 +67,6 @@ fn dequantize(input: &QuantizedTensor) -> Result<CoreTensor> {
 ///         "none", or "onednn" without oneDNN, on a CPU without VNNI or for more than 65,793 inputs.
 ///
 /// Example:
-///     >>> from interlock.nn.quantized import functional
 ///     >>> x = interlock.quantize_per_tensor(interlock.ones(1, 4), 0.1, 10, interlock.quint8)
 ///     >>> w = interlock.quantize_per_tensor(interlock.ones(1, 4), 0.5, 0, interlock.qint8)
 ///     >>> functional.linear(x, w, scale=0.5)

@@ -26,9 +26,6 @@ fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
 
 /// Return the number of elements.
 ///
-/// Args:
-///     {input}
-///
 /// Example:
 ///     >>> interlock.numel(interlock.zeros(2, 3))
 ///     6
@@ -38,18 +35,12 @@ fn numel(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyResult<usi
 }
 
 /// Return the number of elements, as `numel`.
-///
-/// Args:
-///     {input}
 #[tensor_op(method, attached, example = "x")]
 fn nelement(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyResult<usize> {
     Ok(input.numel())
 }
 
 /// Return whether the elements are floating-point numbers.
-///
-/// Args:
-///     {input}
 ///
 /// Example:
 ///     >>> interlock.is_floating_point(interlock.zeros(2))
@@ -61,9 +52,6 @@ fn is_floating_point(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> 
 
 /// Return whether the elements can be negative.
 ///
-/// Args:
-///     {input}
-///
 /// Example:
 ///     >>> interlock.is_signed(interlock.zeros(2, dtype=interlock.uint8))
 ///     False
@@ -73,9 +61,6 @@ fn is_signed(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyResult
 }
 
 /// Return whether a tensor was created in inference mode.
-///
-/// Args:
-///     {input}
 ///
 /// Example:
 ///     >>> interlock.is_inference(interlock.zeros(2))
@@ -87,12 +72,6 @@ fn is_inference(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyRes
 
 /// Remove the history of a tensor in place: it becomes a leaf that does not require grad.
 ///
-/// Args:
-///     {input}
-///
-/// Returns:
-///     The tensor itself.
-///
 /// Raises:
 ///     ArgumentError: The tensor is a view, which shares the history of its base.
 ///
@@ -100,7 +79,7 @@ fn is_inference(_py: Python<'_>, _op: &'static str, input: &CoreTensor) -> PyRes
 ///     >>> x = interlock.ones(2, requires_grad=True) * 2
 ///     >>> x.detach_().is_leaf
 ///     True
-#[tensor_op(inplace_function, view, name = "detach", example = "x")]
+#[tensor_op(inplace_function, view, example = "x")]
 fn detach_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
     input.detach_()?;
     Ok(input.clone())

@@ -25,7 +25,6 @@ use crate::tensor::{ReadTensor, Tensor, from_data, numpy};
 ///     ArgumentError: int64 cannot hold a number.
 ///     OverflowError: `dtype` is floating point and float64 cannot hold an int.
 ///     TypeError: `data` contains other objects.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.tensor([[1, 2], [3, 4]])
@@ -33,22 +32,15 @@ use crate::tensor::{ReadTensor, Tensor, from_data, numpy};
 ///             [3, 4]])
 ///     >>> interlock.tensor([1, 2.5]).dtype
 ///     interlock.float32
-#[tensor_op(function, attached, example = "[[1, 0]]")]
-fn tensor(
-    py: Python<'_>,
-    op: &'static str,
-    data: Data<'_>,
-    #[keyword]
-    #[options]
-    options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
+#[tensor_op(function, example = "[[1, 0]]")]
+fn tensor(data: Data<'_>, #[options] options: &NewTensor<'_>) -> PyResult<Py<Tensor>> {
     let data = data.object();
-    let (dtype, placement) = (options.dtype, options.placement(py, op, default_placement(data))?);
+    let (dtype, placement) = (options.dtype, options.placement(default_placement(data))?);
     let tensor = match from_data::pinned_source(data, placement) {
         Some(source) => source,
-        None => from_data::from_data(op, data, dtype)?,
+        None => from_data::from_data(options.op, data, dtype)?,
     };
-    options.build(py, op, || tensor.to((dtype.unwrap_or(tensor.dtype()), placement), false))
+    options.build(|| tensor.to((dtype.unwrap_or(tensor.dtype()), placement), false))
 }
 
 /// Returns the placement of a tensor with the numbers of `data` if no device is passed: the default device, or the

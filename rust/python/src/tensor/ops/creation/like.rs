@@ -14,20 +14,13 @@ macro_rules! in_shape {
         ///
         /// Args:
         ///     input: The tensor whose shape is used.
-        ///     {memory_format}
-        ///     {new_tensor_like}
-        ///
-        /// Raises:
-        ///     {new_tensor_errors}
-        #[tensor_op(function, attached, example = "x")]
+        #[tensor_op(function, example = "x")]
         fn $name(
-            py: Python<'_>,
-            op: &'static str,
             input: &CoreTensor,
             #[keyword] memory_format: Option<Format>,
-            #[options] options: &NewTensor,
+            #[options] options: &NewTensor<'_>,
         ) -> PyResult<Py<Tensor>> {
-            options.create_in_shape(py, op, input, memory_format, CoreTensor::$create)
+            options.create_in_shape(input, memory_format, CoreTensor::$create)
         })+
     };
 }
@@ -59,53 +52,35 @@ in_shape! {
 ///
 /// Args:
 ///     input: The tensor whose shape is used.
-///     fill_value: The number, or a tensor with one element.
-///     {memory_format}
-///     {new_tensor_like}
 ///
 /// Raises:
 ///     ArgumentError: The dtype cannot hold the number.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.full_like(interlock.zeros(2), 7)
 ///     tensor([7., 7.])
-#[tensor_op(function, attached, example = "x, 2")]
+#[tensor_op(function, example = "x, 2")]
 fn full_like(
-    py: Python<'_>,
-    op: &'static str,
     input: &CoreTensor,
     fill_value: Scalar,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_in_shape(py, op, input, memory_format, |shape, options| {
-        CoreTensor::full(shape, fill_value, options)
-    })
+    let full = |shape: &[usize], options| CoreTensor::full(shape, fill_value, options);
+    options.create_in_shape(input, memory_format, full)
 }
 
 /// Declares tensors with the dtype and device of another one. A row has the name and the function of the core.
 macro_rules! of_kind {
     ($($(#[$doc:meta])* $name:ident $create:ident;)+) => {
         $($(#[$doc])*
-        ///
-        /// Args:
-        ///     {input}
-        ///     {sizes}
-        ///     {new_tensor_like}
-        ///
-        /// Raises:
-        ///     ArgumentError: A size is negative.
-        ///     {new_tensor_errors}
-        #[tensor_op(method, attached, example = "x, 2, 3")]
+        #[tensor_op(method, example = "x, 2, 3")]
         fn $name(
-            py: Python<'_>,
-            op: &'static str,
             input: &CoreTensor,
             #[variadic] size: &Sizes,
-            #[options] options: &NewTensor,
+            #[options] options: &NewTensor<'_>,
         ) -> PyResult<Py<Tensor>> {
-            options.create_like(py, op, input, |options| CoreTensor::$create(size, options))
+            options.create_like(input, |options| CoreTensor::$create(size, options))
         })+
     };
 }
@@ -135,63 +110,45 @@ of_kind! {
 
 /// Return a tensor filled with a number, with the dtype and device of this one.
 ///
-/// Args:
-///     {input}
-///     size: The sizes, as an int or as a tuple or list.
-///     fill_value: The number, or a tensor with one element.
-///     {new_tensor_like}
-///
 /// Raises:
 ///     ArgumentError: The dtype cannot hold the number, or a size is negative.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.tensor([1, 2]).new_full((2,), 7)
 ///     tensor([7, 7])
-#[tensor_op(method, attached, example = "x, (2, 3), 0.5")]
+#[tensor_op(method, example = "x, (2, 3), 0.5")]
 fn new_full(
-    py: Python<'_>,
-    op: &'static str,
     input: &CoreTensor,
     size: &Sizes,
     fill_value: Scalar,
-    #[keyword]
-    #[options]
-    options: &NewTensor,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create_like(py, op, input, |options| CoreTensor::full(size, fill_value, options))
+    options.create_like(input, |options| CoreTensor::full(size, fill_value, options))
 }
 
 /// Return a tensor with a copy of `data`, with the dtype and device of this one.
 ///
 /// Args:
-///     {input}
 ///     data: A number, nested sequences of numbers, a NumPy array or a tensor.
-///     {new_tensor_like}
 ///
 /// Raises:
 ///     ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
 ///     ArgumentError: int64 cannot hold a number.
 ///     TypeError: `data` contains other objects.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.tensor([1.5]).new_tensor([1, 2])
 ///     tensor([1., 2.])
-#[tensor_op(method, attached, example = "x, [1.0, 2.0]")]
+#[tensor_op(method, example = "x, [1.0, 2.0]")]
 fn new_tensor(
-    py: Python<'_>,
-    op: &'static str,
     input: &CoreTensor,
     data: Data<'_>,
-    #[keyword]
-    #[options]
-    options: &NewTensor,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    let resolved = options.like(py, op, input)?;
+    let resolved = options.like(input)?;
     let tensor = match from_data::pinned_source(data.object(), resolved.placement) {
         Some(source) => source,
-        None => from_data::from_data(op, data.object(), Some(resolved.dtype))?,
+        None => from_data::from_data(options.op, data.object(), Some(resolved.dtype))?,
     };
-    options.build(py, op, || tensor.to(resolved, false))
+    options.build(|| tensor.to(resolved, false))
 }

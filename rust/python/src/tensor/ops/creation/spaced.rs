@@ -3,7 +3,6 @@
 use interlock_tensor::{DType, NewElements, Scalar, Tensor as CoreTensor};
 use pyo3::prelude::*;
 
-use crate::errors::new_type_error;
 use crate::tensor::Tensor;
 use crate::tensor::operation::{Count, NewTensor, tensor_op};
 
@@ -12,29 +11,18 @@ use crate::tensor::operation::{Count, NewTensor, tensor_op};
 /// Args:
 ///     n: The number of rows.
 ///     m: The number of columns; None means `n`.
-///     dtype: The element type; None means float32.
-///     {new_tensor}
 ///
 /// Raises:
 ///     ArgumentError: A number is negative.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.eye(2)
 ///     tensor([[1., 0.],
 ///             [0., 1.]])
-#[tensor_op(function, attached, example = "2, 3")]
-fn eye(
-    py: Python<'_>,
-    op: &'static str,
-    n: Count,
-    m: Option<Count>,
-    #[keyword]
-    #[options(out)]
-    options: &NewTensor,
-) -> PyResult<Py<Tensor>> {
+#[tensor_op(function, example = "2, 3")]
+fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> PyResult<Py<Tensor>> {
     let columns = m.unwrap_or(n);
-    options.create(py, op, DType::DEFAULT_FLOAT, |options| CoreTensor::eye(n.get(), columns.get(), options))
+    options.create(DType::DEFAULT_FLOAT, |options| CoreTensor::eye(n.get(), columns.get(), options))
 }
 
 /// Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
@@ -46,39 +34,35 @@ fn eye(
 ///     end: The bound, which the result does not contain. None means that `start` is the bound and 0 the start.
 ///     step: The difference between adjacent elements, which may be negative; None means 1.
 ///     dtype: The element type. None means int64, or float32 if an argument is a float.
-///     {new_tensor}
 ///
 /// Raises:
 ///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
 ///         an argument.
 ///     TypeError: Neither `start` nor `end` is passed.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.arange(3)
 ///     tensor([0, 1, 2])
 ///     >>> interlock.arange(1, 2, 0.25)
 ///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
-#[tensor_op(function, attached, example = "5")]
+#[tensor_op(function, example = "5")]
 fn arange(
-    py: Python<'_>,
-    op: &'static str,
     start: Option<Scalar>,
     end: Option<Scalar>,
     step: Option<Scalar>,
-    #[keyword]
-    #[options(out)]
-    options: &NewTensor,
+    #[options(out)] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     let (start, end) = match (start, end) {
         (start, Some(end)) => (start.unwrap_or(Scalar::Int(0)), end),
         (Some(end), None) => (Scalar::Int(0), end),
-        (None, None) => return Err(new_type_error("arange: end", "a number", py.None().bind(py))),
+        (None, None) => {
+            return Err(options.err_missing("end", "a number"));
+        }
     };
     let step = step.unwrap_or(Scalar::Int(1));
     let dtype = [start, end, step].map(Scalar::dtype).into_iter().fold(DType::Int64, DType::promote);
     let rule = NewElements::Sequence { warns: true };
-    options.create_by(rule, py, op, dtype, |options| CoreTensor::arange(start, end, step, options))
+    options.create_by(rule, dtype, |options| CoreTensor::arange(start, end, step, options))
 }
 
 /// Return `steps` evenly spaced numbers from `start` to `end`, both included.
@@ -88,31 +72,23 @@ fn arange(
 ///     end: The last number, or a tensor with one element.
 ///     steps: The number of elements.
 ///     dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
-///     {new_tensor}
 ///
 /// Raises:
 ///     ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
 ///     DTypeError: The dtype is bool.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.linspace(0, 1, 5)
 ///     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
-#[tensor_op(function, attached, example = "0, 1, 5")]
+#[tensor_op(function, example = "0, 1, 5")]
 fn linspace(
-    py: Python<'_>,
-    op: &'static str,
     start: Scalar,
     end: Scalar,
     steps: i64,
-    #[keyword]
-    #[options(out)]
-    options: &NewTensor,
+    #[options(out)] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     let rule = NewElements::Sequence { warns: false };
-    options.create_by(rule, py, op, DType::DEFAULT_FLOAT, |options| {
-        CoreTensor::linspace(start, end, steps, options)
-    })
+    options.create_by(rule, DType::DEFAULT_FLOAT, |options| CoreTensor::linspace(start, end, steps, options))
 }
 
 /// Return the powers of `base` with `steps` evenly spaced exponents from `start` to `end`, both included.
@@ -123,30 +99,24 @@ fn linspace(
 ///     steps: The number of elements.
 ///     base: The base.
 ///     dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
-///     {new_tensor}
 ///
 /// Raises:
 ///     ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
 ///     DTypeError: The dtype is bool.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.logspace(0, 2, 3)
 ///     tensor([  1.,  10., 100.])
-#[tensor_op(function, attached, example = "0, 1, 5")]
+#[tensor_op(function, example = "0, 1, 5")]
 fn logspace(
-    py: Python<'_>,
-    op: &'static str,
     start: Scalar,
     end: Scalar,
     steps: i64,
     #[default(10.0)] base: f64,
-    #[keyword]
-    #[options(out)]
-    options: &NewTensor,
+    #[options(out)] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     let rule = NewElements::Sequence { warns: false };
-    options.create_by(rule, py, op, DType::DEFAULT_FLOAT, |options| {
+    options.create_by(rule, DType::DEFAULT_FLOAT, |options| {
         CoreTensor::logspace(start, end, steps, base, options)
     })
 }

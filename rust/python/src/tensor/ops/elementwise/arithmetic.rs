@@ -48,8 +48,6 @@ macro_rules! scaled {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input_any}
-        ///     {other_any}
         ///     alpha: A number by which `other` is multiplied first; None means 1.
         ///
         /// Raises:
@@ -91,10 +89,6 @@ scaled! {
 
 /// Return `input * other`, elementwise. The product of bools is the logical and.
 ///
-/// Args:
-///     {input_any}
-///     {other_any}
-///
 /// Raises:
 ///     {no_broadcast}
 ///
@@ -112,8 +106,6 @@ fn mul(to: WriteTo, input: Operand<'_>, other: Operand<'_>) -> Result<CoreTensor
 /// Return `input / other`, elementwise. The quotient of integers is float32 unless it is rounded.
 ///
 /// Args:
-///     {input_any}
-///     {other_any}
 ///     rounding_mode: `"floor"` to round down, `"trunc"` to round towards 0, or None. Rounded quotients of integers
 ///         are integers.
 ///
@@ -141,7 +133,6 @@ fn div(
 /// Return `input ** exponent`, elementwise.
 ///
 /// Args:
-///     {input_any}
 ///     exponent: A tensor or a number. Shapes are broadcast and dtypes promoted.
 ///
 /// Raises:
@@ -163,7 +154,6 @@ macro_rules! accumulated {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
         ///     tensor1: A tensor.
         ///     tensor2: A tensor. Shapes are broadcast and dtypes promoted.
         ///     value: A number; None means 1.

@@ -41,16 +41,11 @@ macro_rules! predicates {
     ($($(#[$doc:meta])* $name:ident $argument:literal => $result:literal;)+) => {
         $($(#[$doc])*
         ///
-        /// Args:
-        ///     {input}
-        ///
         /// Example:
         #[doc = concat!("     >>> interlock.", stringify!($name), "(interlock.tensor(", $argument, "))")]
         #[doc = concat!("     ", $result)]
         #[tensor_op(function, method, example = "x")]
-        fn $name(input: &CoreTensor) -> Result<CoreTensor> {
-            input.$name()
-        })+
+        fn $name(input: &CoreTensor) -> Result<CoreTensor>;)+
     };
 }
 
@@ -65,13 +60,8 @@ predicates! {
 
 /// Return a bool tensor that is True where the sign bit is set: for negative elements, also -0.
 ///
-/// Args:
-///     {input}
-///
 /// Example:
 ///     >>> interlock.signbit(interlock.tensor([1.0, -0.0, -2.0]))
 ///     tensor([False,  True,  True])
 #[tensor_op(function, method, out(exact), example = "x")]
-fn signbit(input: &CoreTensor) -> Result<CoreTensor> {
-    input.signbit()
-}
+fn signbit(input: &CoreTensor) -> Result<CoreTensor>;

@@ -41,7 +41,6 @@ macro_rules! binary {
         $($(#[$doc])*
         ///
         /// Args:
-        #[doc = concat!("     {input_", stringify!($operands), "}")]
         #[doc = concat!("     {other_", stringify!($operands), "}")]
         ///
         /// Raises:

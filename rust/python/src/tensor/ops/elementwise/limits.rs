@@ -39,7 +39,6 @@ fn check_out_of_numbers(
 /// does an upper limit above it.
 ///
 /// Args:
-///     {input}
 ///     min: The lower limit, a tensor or a number; None means no limit.
 ///     max: The upper limit, a tensor or a number; None means no limit. Elements are `max` where `min` is larger.
 ///
@@ -68,7 +67,6 @@ fn clamp(input: &CoreTensor, min: Option<Operand<'_>>, max: Option<Operand<'_>>)
 /// A number below the range of an integer dtype limits nothing.
 ///
 /// Args:
-///     {input}
 ///     min: The lower limit, a tensor or a number.
 ///
 /// Raises:
@@ -95,7 +93,6 @@ fn clamp_min(input: &CoreTensor, min: Operand<'_>) -> Result<CoreTensor> {
 /// A number above the range of an integer dtype limits nothing.
 ///
 /// Args:
-///     {input}
 ///     max: The upper limit, a tensor or a number.
 ///
 /// Raises:

@@ -36,7 +36,6 @@ fn round(input: &CoreTensor, #[keyword] decimals: Option<i64>) -> Result<CoreTen
 /// Replace NaN and infinities by numbers. Integers and bools are unchanged.
 ///
 /// Args:
-///     {input}
 ///     nan: The number that replaces NaN; None means 0.
 ///     posinf: The number that replaces infinity; None means the largest number of the dtype.
 ///     neginf: The number that replaces minus infinity; None means the smallest number of the dtype.
@@ -50,6 +49,4 @@ fn nan_to_num(
     nan: Option<f64>,
     posinf: Option<f64>,
     neginf: Option<f64>,
-) -> Result<CoreTensor> {
-    input.nan_to_num(nan, posinf, neginf)
-}
+) -> Result<CoreTensor>;

@@ -36,14 +36,13 @@ use crate::tensor::operation::{
 #[tensor_op(
     function,
     attached,
-    name = "where",
     example = "x > 1, x, y",
     overloads(
         "(condition: Tensor, input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor",
         "(condition: Tensor) -> tuple[Tensor, ...]"
     )
 )]
-fn where_<'py>(
+fn r#where<'py>(
     py: Python<'py>,
     op: &'static str,
     condition: &CoreTensor,
@@ -69,7 +68,6 @@ fn where_<'py>(
 /// Return this tensor where a condition is true and `other` elsewhere.
 ///
 /// Args:
-///     input: The tensor.
 ///     condition: A bool tensor.
 ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
 #[tensor_op(method, name = "where", example = "x, x > 1, y")]

@@ -10,9 +10,6 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 ///     input: The tensor, which is changed.
 ///     value: A number, or a 0-d tensor, whose gradient is the sum of all gradients.
 ///
-/// Returns:
-///     The tensor itself.
-///
 /// Raises:
 ///     ArgumentError: The dtype cannot hold the number.
 ///     ShapeError: `value` is a tensor with dimensions.
@@ -21,7 +18,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Example:
 ///     >>> interlock.zeros(2).fill_(3)
 ///     tensor([3., 3.])
-#[tensor_op(inplace_function, name = "fill", example = "x, 2.0")]
+#[tensor_op(inplace_function, example = "x, 2.0")]
 fn fill_(_to: WriteTo, input: &CoreTensor, value: Operand<'_>) -> Result<CoreTensor> {
     input.fill_(value).cloned()
 }
@@ -31,16 +28,13 @@ fn fill_(_to: WriteTo, input: &CoreTensor, value: Operand<'_>) -> Result<CoreTen
 /// Args:
 ///     input: The tensor, which is changed.
 ///
-/// Returns:
-///     The tensor itself.
-///
 /// Raises:
 ///     RuntimeError: The tensor is a leaf that requires grad while gradients are enabled.
 ///
 /// Example:
 ///     >>> interlock.ones(2).zero_()
 ///     tensor([0., 0.])
-#[tensor_op(inplace_function, name = "zero", example = "x")]
+#[tensor_op(inplace_function, example = "x")]
 fn zero_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
     input.zero_().cloned()
 }
@@ -52,9 +46,6 @@ fn zero_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
 ///     src: The tensor, which is broadcast, converted to this dtype and moved to this device.
 ///     non_blocking: Whether a copy between a device and pinned memory is queued without waiting for it.
 ///
-/// Returns:
-///     The tensor itself.
-///
 /// Raises:
 ///     ShapeError: `src` cannot be broadcast to the shape of this tensor.
 ///     {leaf}
@@ -62,7 +53,7 @@ fn zero_(_to: WriteTo, input: &CoreTensor) -> Result<CoreTensor> {
 /// Example:
 ///     >>> interlock.zeros(2).copy_(interlock.tensor([1, 2]))
 ///     tensor([1., 2.])
-#[tensor_op(inplace, name = "copy", example = "x, z")]
+#[tensor_op(inplace, example = "x, z")]
 fn copy_(
     _to: WriteTo,
     input: &CoreTensor,

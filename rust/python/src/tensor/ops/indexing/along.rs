@@ -7,8 +7,6 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Return the slices `index` of dimension `dim`.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices of slices, int64, of at most one dimension. Not negative.
 ///
 /// Returns:
@@ -22,9 +20,7 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 ///     >>> interlock.index_select(interlock.tensor([5, 6, 7]), 0, interlock.tensor([2, 0]))
 ///     tensor([7, 5])
 #[tensor_op(function, method, out(exact), example = "x, 0, rows")]
-fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor> {
-    input.index_select(dim, index)
-}
+fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a copy with the slices of `source` added to the slices `index` of dimension `dim`.
 ///
@@ -32,8 +28,6 @@ fn index_select(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<Core
 /// `backends.deterministic_algorithms` is set.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices of slices, int64, of at most one dimension. Not negative.
 ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
 ///         `index`.
@@ -70,8 +64,6 @@ fn index_add(
 /// Return a copy with the slices of `source` written to the slices `index` of dimension `dim`.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices of slices, int64, of at most one dimension. Not negative. Of several slices for one position the
 ///         last is stored.
 ///     source: The slices, of the dtype of the tensor. It has the shape of the tensor, but in `dim` the size of
@@ -92,15 +84,11 @@ fn index_copy(
     dim: i64,
     index: &CoreTensor,
     source: &CoreTensor,
-) -> Result<CoreTensor> {
-    input.index_copy(to, dim, index, source)
-}
+) -> Result<CoreTensor>;
 
 /// Return a copy with `value` written to the slices `index` of dimension `dim`.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices of slices, int64, of at most one dimension. Negative indices count from the end.
 ///     value: A number, or a 0-d tensor.
 ///
@@ -119,9 +107,7 @@ fn index_fill(
     dim: i64,
     index: &CoreTensor,
     value: Operand<'_>,
-) -> Result<CoreTensor> {
-    input.index_fill(to, dim, index, value)
-}
+) -> Result<CoreTensor>;
 
 /// Return the rows of `weight` at the indices `input`, such as word embeddings.
 ///
@@ -140,7 +126,6 @@ fn index_fill(
 ///     ArgumentError: `padding_idx` is not a row.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.embedding(interlock.tensor([1, 0]), interlock.tensor([[1.0, 2.0], [3.0, 4.0]]))
 ///     tensor([[3., 4.],
 ///             [1., 2.]])

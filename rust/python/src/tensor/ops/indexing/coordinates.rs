@@ -8,8 +8,6 @@ use crate::tensor::operation::{Choice, Number, WriteTo, tensor_op};
 /// Return the elements at `index` along dimension `dim`.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of the result is the element
 ///         of the tensor at `index[j]` along `dim` and at j in the other dimensions.
 ///
@@ -19,7 +17,6 @@ use crate::tensor::operation::{Choice, Number, WriteTo, tensor_op};
 /// Raises:
 ///     ShapeError: `index` has another number of dimensions, or is larger than the tensor in another dimension.
 ///     DTypeError: `index` is not int64.
-///     {no_dim}
 ///     RuntimeError: An index is negative or out of bounds.
 ///
 /// Example:
@@ -28,14 +25,11 @@ use crate::tensor::operation::{Choice, Number, WriteTo, tensor_op};
 ///     tensor([[2],
 ///             [3]])
 #[tensor_op(function, method, out(exact), example = "x, 1, columns")]
-fn gather(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor> {
-    input.gather(dim, index)
-}
+fn gather(input: &CoreTensor, dim: i64, index: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the elements at `indices` along dimension `dim`, such as the result of `argmax`.
 ///
 /// Args:
-///     {input}
 ///     indices: The indices, int64. Broadcast with the tensor in the other dimensions. With `dim` they are taken modulo
 ///         the size of the dimension, so that -1 is the last one.
 ///     dim: The dimension; None flattens both tensors first.
@@ -61,8 +55,6 @@ fn take_along_dim(input: &CoreTensor, indices: &CoreTensor, dim: Option<i64>) ->
 /// Return a copy with `src` or `value` written to the elements at `index` along dimension `dim`.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
 ///         `index[j]` along `dim` and at j in the other dimensions. Of several values for one element the last is
 ///         stored.
@@ -72,7 +64,6 @@ fn take_along_dim(input: &CoreTensor, indices: &CoreTensor, dim: Option<i64>) ->
 ///         gradient.
 ///
 /// Raises:
-///     {no_dim}
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
 ///     RuntimeError: An index is negative or out of bounds.
@@ -128,14 +119,11 @@ impl Choice for ScatterReduce {
 /// `backends.deterministic_algorithms` is set.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: Indices along `dim`, int64, with as many dimensions as the tensor. Element j of `src` is written at
 ///         `index[j]` along `dim` and at j in the other dimensions.
 ///     src: The values, of the dtype of the tensor and at least as large as `index`.
 ///
 /// Raises:
-///     {no_dim}
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `src` differ, or `index` is not int64.
 ///     RuntimeError: An index is negative or out of bounds.
@@ -158,9 +146,7 @@ fn scatter_add(
     dim: i64,
     index: &CoreTensor,
     src: &CoreTensor,
-) -> Result<CoreTensor> {
-    input.scatter_add(to, dim, index, src)
-}
+) -> Result<CoreTensor>;
 
 /// Return the one-hot encoding of class indices, along a new last dimension.
 ///
@@ -174,7 +160,6 @@ fn scatter_add(
 ///     RuntimeError: A class is negative or not less than `num_classes`.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.one_hot(interlock.tensor([1, 0]), 3)
 ///     tensor([[0, 1, 0],
 ///             [1, 0, 0]])

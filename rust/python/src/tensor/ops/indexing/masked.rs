@@ -7,7 +7,6 @@ use crate::tensor::operation::{OneOrMore, WriteTo, tensor_op};
 /// Return the elements where a mask is True, in row-major order. Waits for a device.
 ///
 /// Args:
-///     {input}
 ///     mask: The mask, bool. Broadcast with the tensor.
 ///
 /// Returns:
@@ -22,14 +21,11 @@ use crate::tensor::operation::{OneOrMore, WriteTo, tensor_op};
 ///     >>> interlock.masked_select(x, x > 0)
 ///     tensor([1, 3])
 #[tensor_op(function, method, out(exact), example = "x, mask")]
-fn masked_select(input: &CoreTensor, mask: &CoreTensor) -> Result<CoreTensor> {
-    input.masked_select(mask)
-}
+fn masked_select(input: &CoreTensor, mask: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a copy with `value` written where `mask` is True.
 ///
 /// Args:
-///     {input}
 ///     mask: The mask, bool. Broadcast with the tensor.
 ///     value: A number, or a 0-d tensor.
 ///
@@ -43,14 +39,11 @@ fn masked_select(input: &CoreTensor, mask: &CoreTensor) -> Result<CoreTensor> {
 ///     >>> interlock.masked_fill(x, x < 0, 0)
 ///     tensor([1, 0, 3])
 #[tensor_op(function, method, inplace, example = "x, mask, y[0]")]
-fn masked_fill(to: WriteTo, input: &CoreTensor, mask: &CoreTensor, value: Operand<'_>) -> Result<CoreTensor> {
-    input.masked_fill(to, mask, value)
-}
+fn masked_fill(to: WriteTo, input: &CoreTensor, mask: &CoreTensor, value: Operand<'_>) -> Result<CoreTensor>;
 
 /// Return a copy with the first elements of `source` written where `mask` is True. Waits for a device.
 ///
 /// Args:
-///     {input}
 ///     mask: The mask, bool. Broadcast to the tensor.
 ///     source: The elements, in row-major order, of the dtype of the tensor. At least as many as the mask is True.
 ///
@@ -68,14 +61,11 @@ fn masked_scatter(
     input: &CoreTensor,
     mask: &CoreTensor,
     source: &CoreTensor,
-) -> Result<CoreTensor> {
-    input.masked_scatter(to, mask, source)
-}
+) -> Result<CoreTensor>;
 
 /// Return the coordinates of the elements that are not zero. Waits for a device.
 ///
 /// Args:
-///     {input}
 ///     as_tuple: Whether a tuple with one tensor for each dimension is returned.
 ///
 /// Returns:
@@ -95,11 +85,6 @@ fn masked_scatter(
         "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]"
     )
 )]
-fn nonzero(
-    input: &CoreTensor,
-    #[keyword]
-    #[default(false)]
-    as_tuple: bool,
-) -> Result<OneOrMore> {
+fn nonzero(input: &CoreTensor, #[keyword(default = false)] as_tuple: bool) -> Result<OneOrMore> {
     if as_tuple { input.nonzero_tuple().map(OneOrMore::More) } else { input.nonzero().map(OneOrMore::One) }
 }

@@ -8,7 +8,6 @@ use crate::tensor::subscript::indexed_size;
 /// Return the elements at flat (row-major) indices.
 ///
 /// Args:
-///     {input}
 ///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
 ///
 /// Returns:
@@ -22,14 +21,11 @@ use crate::tensor::subscript::indexed_size;
 ///     >>> interlock.take(interlock.tensor([[5, 6], [7, 8]]), interlock.tensor([0, -1]))
 ///     tensor([5, 8])
 #[tensor_op(function, method, out(exact), example = "x, rows")]
-fn take(input: &CoreTensor, index: &CoreTensor) -> Result<CoreTensor> {
-    input.take(index)
-}
+fn take(input: &CoreTensor, index: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a copy with `source` written at flat (row-major) indices.
 ///
 /// Args:
-///     {input}
 ///     index: Flat indices of elements in row-major order, int64. Negative indices count from the end.
 ///     source: The values, of the dtype of the tensor. As many elements as `index`.
 ///     accumulate: Whether the values are added to the elements. If it is False, and several values target one element,
@@ -57,9 +53,7 @@ fn put(
     index: &CoreTensor,
     source: &CoreTensor,
     #[default(false)] accumulate: bool,
-) -> Result<CoreTensor> {
-    input.put(to, index, source, accumulate)
-}
+) -> Result<CoreTensor>;
 
 /// Return a copy with `values` written at `indices`, as by `copy[indices] = values`.
 ///
@@ -67,7 +61,6 @@ fn put(
 /// `backends.deterministic_algorithms` is set.
 ///
 /// Args:
-///     {input}
 ///     indices: A tuple or list of tensors that index the first dimensions: int64 indices, which may be negative, or
 ///         bool masks. None means a whole dimension.
 ///     values: The values, of the dtype of the tensor. Broadcast to the indexed part.
@@ -97,6 +90,4 @@ fn index_put(
     indices: &Indices,
     values: &CoreTensor,
     #[default(false)] accumulate: bool,
-) -> Result<CoreTensor> {
-    input.index_put(to, indices, values, accumulate)
-}
+) -> Result<CoreTensor>;

@@ -2,7 +2,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, Named, tensor_op};
+use crate::tensor::operation::{LinalgPair, tensor_op};
 
 /// Return the Cholesky factor of symmetric positive-definite matrices.
 ///
@@ -19,7 +19,7 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
+///     >>> linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
 ///     tensor([[2., 0.],
 ///             [1., 2.]])
 #[tensor_op(
@@ -30,14 +30,7 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
     explain = input.explain_cholesky(),
     example = "square @ square.mT; square @ square.mT, upper=True"
 )]
-fn cholesky(
-    input: &CoreTensor,
-    #[keyword]
-    #[default(false)]
-    upper: bool,
-) -> Result<CoreTensor> {
-    input.cholesky(upper)
-}
+fn cholesky(input: &CoreTensor, #[keyword(default = false)] upper: bool) -> Result<CoreTensor>;
 
 /// Return the Cholesky factor of symmetric matrices, and whether it exists.
 ///
@@ -56,19 +49,14 @@ fn cholesky(
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+///     >>> linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
 ///     tensor(2, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square @ square.mT")]
 fn cholesky_ex(
     input: &CoreTensor,
-    #[keyword]
-    #[default(false)]
-    upper: bool,
+    #[keyword(default = false)] upper: bool,
     #[default(false)] check_errors: bool,
-) -> Result<LinalgPair> {
-    let (factor, info) = input.cholesky_ex(upper, check_errors)?;
-    Ok(Named([factor, info]))
-}
+) -> Result<LinalgPair>;
 
 /// Return the solutions of systems of equations with symmetric positive-definite matrices whose Cholesky factor is known.
 ///
@@ -92,9 +80,7 @@ fn cholesky_solve(
     input: &CoreTensor,
     input2: &CoreTensor,
     #[default(false)] upper: bool,
-) -> Result<CoreTensor> {
-    input.cholesky_solve(input2, upper)
-}
+) -> Result<CoreTensor>;
 
 /// Return the inverses of symmetric positive-definite matrices whose Cholesky factor is known.
 ///
@@ -113,6 +99,4 @@ fn cholesky_solve(
 ///     >>> interlock.cholesky_inverse(interlock.tensor([[2.0]]))
 ///     tensor([[0.2500]])
 #[tensor_op(function, method, long, out(exact), example = "square; square, True")]
-fn cholesky_inverse(input: &CoreTensor, #[default(false)] upper: bool) -> Result<CoreTensor> {
-    input.cholesky_inverse(upper)
-}
+fn cholesky_inverse(input: &CoreTensor, #[default(false)] upper: bool) -> Result<CoreTensor>;

@@ -4,7 +4,7 @@
 use interlock::accelerator::DeviceType;
 use interlock_tensor::{Error, QrMode, Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, Named, tensor_op};
+use crate::tensor::operation::{Choice, LinalgPair, LinalgTriple, tensor_op};
 
 /// The triangle of symmetric matrices that is read.
 #[derive(Clone, Copy, PartialEq)]
@@ -51,7 +51,6 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
 /// Return the QR factors of matrices.
 ///
 /// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
 ///     mode: "reduced" for a factor Q with as many columns as the smaller size of the matrix, "complete" for a square
 ///         one, or "r" for R only; Q is then empty.
 ///
@@ -65,7 +64,7 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.qr(interlock.tensor([[3.0], [4.0]])).R
+///     >>> linalg.qr(interlock.tensor([[3.0], [4.0]])).R
 ///     tensor([[-5.]])
 #[tensor_op(
     function,
@@ -75,16 +74,12 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
     explain = A.explain_qr(mode),
     example = "square; x; x.mT; x, mode='complete'"
 )]
-fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> Result<LinalgPair> {
-    let (q, r) = A.qr(mode)?;
-    Ok(Named([q, r]))
-}
+fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> Result<LinalgPair>;
 
 /// Return the eigenvalues and eigenvectors of symmetric matrices.
 ///
 /// Args:
 ///     {matrices}
-///     UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
 ///
 /// Returns:
 ///     A named tuple `(eigenvalues, eigenvectors)`. The eigenvalues are in ascending order, and the eigenvectors are
@@ -92,12 +87,11 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
 ///     is infinite or NaN. Every result for a matrix that is not finite is NaN.
 ///
 /// Raises:
-///     ArgumentError: `UPLO` has another value.
 ///     {not_square}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+///     >>> linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
 ///     tensor([1., 3.])
 #[tensor_op(
     function,
@@ -108,23 +102,20 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
     example = "square + square.mT; square + square.mT, 'U'"
 )]
 fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<LinalgPair> {
-    let (values, vectors) = input.eigh(UPLO == Triangle::Upper)?;
-    Ok(Named([values, vectors]))
+    Ok(input.eigh(UPLO == Triangle::Upper)?.into())
 }
 
 /// Return the eigenvalues of symmetric matrices in ascending order; NaN for a matrix that is not finite.
 ///
 /// Args:
 ///     {matrices}
-///     UPLO: The triangle that is read: "L" for the lower one, "U" for the upper one.
 ///
 /// Raises:
-///     ArgumentError: `UPLO` has another value.
 ///     {not_square}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
+///     >>> linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
 ///     tensor([1., 3.])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square + square.mT")]
 fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -> Result<CoreTensor> {
@@ -134,9 +125,7 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 /// Return the singular value decomposition of matrices.
 ///
 /// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
 ///     full_matrices: Whether U and Vh are square, else they have as many vectors as there are singular values.
-///     {driver}
 ///
 /// Returns:
 ///     A named tuple `(U, S, Vh)`. The singular values S are in descending order, and the vectors, whose signs are
@@ -144,13 +133,12 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 ///     infinite or NaN. Gradients of the vectors beyond the values are ignored.
 ///
 /// Raises:
-///     {driver_on_cpu}
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
 ///     {not_matrix}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.svd(interlock.tensor([[3.0], [4.0]])).S
+///     >>> linalg.svd(interlock.tensor([[3.0], [4.0]])).S
 ///     tensor([5.])
 #[tensor_op(
     function,
@@ -166,24 +154,18 @@ fn svd(
     #[keyword] driver: Option<Driver>,
 ) -> Result<LinalgTriple> {
     check_driver("svd", A, driver)?;
-    let (u, values, vh) = A.svd(full_matrices)?;
-    Ok(Named([u, values, vh]))
+    Ok(A.svd(full_matrices)?.into())
 }
 
 /// Return the singular values of matrices in descending order.
 ///
-/// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
-///     {driver}
-///
 /// Raises:
-///     {driver_on_cpu}
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
 ///     {not_matrix}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
+///     >>> linalg.svdvals(interlock.tensor([[3.0], [4.0]]))
 ///     tensor([5.])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square; x")]
 fn svdvals(A: &CoreTensor, #[keyword] driver: Option<Driver>) -> Result<CoreTensor> {

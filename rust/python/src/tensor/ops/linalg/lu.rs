@@ -3,13 +3,9 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, LinalgTriple, Named, tensor_op};
+use crate::tensor::operation::{LinalgPair, LinalgTriple, tensor_op};
 
 /// Return the LU factors of matrices in one matrix each, and the pivots.
-///
-/// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
-///     pivot: Must be True.
 ///
 /// Returns:
 ///     A named tuple `(LU, pivots)`. The upper triangle of `LU` is the upper factor; the other elements are those of
@@ -17,12 +13,11 @@ use crate::tensor::operation::{LinalgPair, LinalgTriple, Named, tensor_op};
 ///
 /// Raises:
 ///     LinAlgError: A pivot is 0; the message has the position of the matrix in the batch.
-///     ArgumentError: `pivot` is False: there is no kernel without pivoting.
 ///     {not_matrix}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
+///     >>> linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
 ///     tensor([[2.0000, 2.0000],
 ///             [0.5000, 1.0000]])
 #[tensor_op(
@@ -33,21 +28,11 @@ use crate::tensor::operation::{LinalgPair, LinalgTriple, Named, tensor_op};
     explain = A.explain_lu_factor(),
     example = "square; x; x.mT"
 )]
-fn lu_factor(
-    A: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    pivot: bool,
-) -> Result<LinalgPair> {
-    let (factors, pivots) = A.lu_factor(pivot)?;
-    Ok(Named([factors, pivots]))
-}
+fn lu_factor(A: &CoreTensor, #[keyword(default = true)] pivot: bool) -> Result<LinalgPair>;
 
 /// Return the LU factors of matrices in one matrix each, the pivots, and whether a pivot is 0.
 ///
 /// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
-///     pivot: Must be True.
 ///     check_errors: Whether to raise for a pivot of 0.
 ///
 /// Returns:
@@ -56,53 +41,34 @@ fn lu_factor(
 ///
 /// Raises:
 ///     LinAlgError: `check_errors` is set, and a pivot is 0.
-///     ArgumentError: `pivot` is False: there is no kernel without pivoting.
 ///     {not_matrix}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.lu_factor_ex(interlock.zeros(2, 2)).info
+///     >>> linalg.lu_factor_ex(interlock.zeros(2, 2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
 fn lu_factor_ex(
     A: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    pivot: bool,
+    #[keyword(default = true)] pivot: bool,
     #[default(false)] check_errors: bool,
-) -> Result<LinalgTriple> {
-    let (factors, pivots, info) = A.lu_factor_ex(pivot, check_errors)?;
-    Ok(Named([factors, pivots, info]))
-}
+) -> Result<LinalgTriple>;
 
 /// Return the permutation and the LU factors of matrices.
-///
-/// Args:
-///     A: A matrix of float32 or float64, or a batch of them.
-///     pivot: Must be True.
 ///
 /// Returns:
 ///     A named tuple `(P, L, U)` for which `P @ L @ U` is `A`. P has no gradient.
 ///
 /// Raises:
-///     ArgumentError: `pivot` is False: there is no kernel without pivoting.
 ///     {not_matrix}
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
+///     >>> linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U
 ///     tensor([[2., 2.],
 ///             [0., 1.]])
 #[tensor_op(function, long, out, namespace = "linalg", example = "square; x; x.mT")]
-fn lu(
-    A: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    pivot: bool,
-) -> Result<LinalgTriple> {
-    let (permutation, lower, upper) = A.lu(pivot)?;
-    Ok(Named([permutation, lower, upper]))
-}
+fn lu(A: &CoreTensor, #[keyword(default = true)] pivot: bool) -> Result<LinalgTriple>;
 
 /// Return the solutions of systems of equations whose LU factors are known.
 ///
@@ -110,7 +76,6 @@ fn lu(
 ///     LU: The factors that `lu_factor` returns, of a matrix `A` or a batch.
 ///     pivots: The pivots that it returns.
 ///     B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///     adjoint: Whether to solve with the transposed `A`.
 ///
 /// Returns:
@@ -122,8 +87,8 @@ fn lu(
 ///     DTypeError: The dtypes differ, are not float32 or float64, or `pivots` is not int32.
 ///
 /// Example:
-///     >>> LU, pivots = interlock.linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
-///     >>> interlock.linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
+///     >>> LU, pivots = linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]]))
+///     >>> linalg.lu_solve(LU, pivots, interlock.tensor([[3.0], [4.0]]))
 ///     tensor([[1.],
 ///             [1.]])
 #[tensor_op(
@@ -138,10 +103,6 @@ fn lu_solve(
     LU: &CoreTensor,
     pivots: &CoreTensor,
     B: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    left: bool,
+    #[keyword(default = true)] left: bool,
     #[default(false)] adjoint: bool,
-) -> Result<CoreTensor> {
-    LU.lu_solve(pivots, B, left, adjoint)
-}
+) -> Result<CoreTensor>;

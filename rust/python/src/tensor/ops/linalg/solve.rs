@@ -3,7 +3,7 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{LinalgPair, Named, tensor_op};
+use crate::tensor::operation::{LinalgPair, tensor_op};
 
 /// Return the solutions of systems of equations.
 ///
@@ -11,7 +11,6 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 ///     {square_a}
 ///     B: The right sides: the columns of a matrix or of a batch of them, or a vector, or a batch of vectors if it has
 ///         the shape of `A` without the last dimension. Batches are broadcast.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///
 /// Returns:
 ///     A tensor of the broadcast shape of `B`.
@@ -23,7 +22,7 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
 ///
 /// Example:
 ///     >>> A = interlock.tensor([[2.0, 0.0], [0.0, 4.0]])
-///     >>> interlock.linalg.solve(A, interlock.tensor([2.0, 2.0]))
+///     >>> linalg.solve(A, interlock.tensor([2.0, 2.0]))
 ///     tensor([1.0000, 0.5000])
 #[tensor_op(
     function,
@@ -32,22 +31,13 @@ use crate::tensor::operation::{LinalgPair, Named, tensor_op};
     namespace = "linalg",
     example = "square, y; square, x.mT; square, x, left=False"
 )]
-fn solve(
-    A: &CoreTensor,
-    B: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    left: bool,
-) -> Result<CoreTensor> {
-    A.solve(B, left)
-}
+fn solve(A: &CoreTensor, B: &CoreTensor, #[keyword(default = true)] left: bool) -> Result<CoreTensor>;
 
 /// Return the solutions of systems of equations, and whether the matrices are invertible.
 ///
 /// Args:
 ///     {square_a}
 ///     B: The right sides, as those of `solve`.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///     check_errors: Whether to raise for a singular matrix.
 ///
 /// Returns:
@@ -60,20 +50,15 @@ fn solve(
 ///     DTypeError: The dtypes differ, or are not float32 or float64.
 ///
 /// Example:
-///     >>> interlock.linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
+///     >>> linalg.solve_ex(interlock.zeros(2, 2), interlock.ones(2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square, x.mT")]
 fn solve_ex(
     A: &CoreTensor,
     B: &CoreTensor,
-    #[keyword]
-    #[default(true)]
-    left: bool,
+    #[keyword(default = true)] left: bool,
     #[default(false)] check_errors: bool,
-) -> Result<LinalgPair> {
-    let (solution, info) = A.solve_ex(B, left, check_errors)?;
-    Ok(Named([solution, info]))
-}
+) -> Result<LinalgPair>;
 
 /// Return the solutions of systems of equations with triangular matrices.
 ///
@@ -83,7 +68,6 @@ fn solve_ex(
 ///     A: A triangular matrix of float32 or float64, or a batch of them. The other triangle is not read.
 ///     B: The right sides, the columns of a matrix or of a batch of them. Batches are broadcast.
 ///     upper: Whether the upper triangle is read, else the lower one.
-///     left: Whether to solve `A @ X = B`, else `X @ A = B`.
 ///     unitriangular: Whether the diagonal counts as ones and is not read.
 ///
 /// Returns:
@@ -95,7 +79,7 @@ fn solve_ex(
 ///
 /// Example:
 ///     >>> A = interlock.tensor([[2.0, 0.0], [1.0, 4.0]])
-///     >>> interlock.linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
+///     >>> linalg.solve_triangular(A, interlock.tensor([[2.0], [5.0]]), upper=False)
 ///     tensor([[1.],
 ///             [1.]])
 #[tensor_op(
@@ -112,9 +96,7 @@ fn solve_triangular(
     #[keyword] upper: bool,
     #[default(true)] left: bool,
     #[default(false)] unitriangular: bool,
-) -> Result<CoreTensor> {
-    A.solve_triangular(B, upper, left, unitriangular)
-}
+) -> Result<CoreTensor>;
 
 /// Return the inverses of matrices.
 ///
@@ -127,13 +109,11 @@ fn solve_triangular(
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
+///     >>> linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
 ///     tensor([[0.5000, 0.0000],
 ///             [0.0000, 0.2500]])
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square")]
-fn inv(A: &CoreTensor) -> Result<CoreTensor> {
-    A.inv()
-}
+fn inv(A: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the inverses of matrices, and whether they exist.
 ///
@@ -151,18 +131,10 @@ fn inv(A: &CoreTensor) -> Result<CoreTensor> {
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.inv_ex(interlock.zeros(2, 2)).info
+///     >>> linalg.inv_ex(interlock.zeros(2, 2)).info
 ///     tensor(1, dtype=interlock.int32)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
-fn inv_ex(
-    A: &CoreTensor,
-    #[keyword]
-    #[default(false)]
-    check_errors: bool,
-) -> Result<LinalgPair> {
-    let (inverse, info) = A.inv_ex(check_errors)?;
-    Ok(Named([inverse, info]))
-}
+fn inv_ex(A: &CoreTensor, #[keyword(default = false)] check_errors: bool) -> Result<LinalgPair>;
 
 /// Return the determinants of matrices.
 ///
@@ -177,12 +149,10 @@ fn inv_ex(
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
+///     >>> linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
 ///     tensor(8.)
 #[tensor_op(function, long, out(exact), namespace = "linalg", example = "square")]
-fn det(A: &CoreTensor) -> Result<CoreTensor> {
-    A.det()
-}
+fn det(A: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the signs of the determinants of matrices, and the logarithms of their absolute values.
 ///
@@ -198,10 +168,7 @@ fn det(A: &CoreTensor) -> Result<CoreTensor> {
 ///     {not_float}
 ///
 /// Example:
-///     >>> interlock.linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
+///     >>> linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign
 ///     tensor(-1.)
 #[tensor_op(function, long, out, namespace = "linalg", example = "square")]
-fn slogdet(A: &CoreTensor) -> Result<LinalgPair> {
-    let (sign, logarithm) = A.slogdet()?;
-    Ok(Named([sign, logarithm]))
-}
+fn slogdet(A: &CoreTensor) -> Result<LinalgPair>;

@@ -21,33 +21,26 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.1587,  0.0000,  0.8413])
 #[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1; x - 1, 'tanh'")]
 fn gelu(
     input: &CoreTensor,
     #[default(GeluApproximation::None, "'none'")] approximate: GeluApproximation,
-) -> Result<CoreTensor> {
-    input.gelu(approximate)
-}
+) -> Result<CoreTensor>;
 
 /// Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
 ///
 /// Args:
 ///     input: A floating-point tensor.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.2689,  0.0000,  0.7311])
 #[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, True")]
@@ -62,18 +55,14 @@ fn silu(input: &CoreTensor, #[default(false)] inplace: bool) -> Result<CoreTenso
 /// Args:
 ///     input: A floating-point tensor.
 ///     alpha: The limit for negative elements is `-alpha`.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.elu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.6321,  0.0000,  1.0000])
 #[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, 2.0; x - 1, 0.5, True")]
@@ -90,18 +79,14 @@ fn elu(
 /// Args:
 ///     input: A floating-point tensor.
 ///     negative_slope: The slope.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.leaky_relu(interlock.tensor([-1.0, 0.0, 1.0]))
 ///     tensor([-0.0100,  0.0000,  1.0000])
 #[tensor_op(function, or_self, namespace = "nn.functional", example = "x - 1; x - 1, 0.5; x - 1, 0.5, True")]
@@ -127,7 +112,6 @@ fn leaky_relu(
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
 ///     tensor([ 0.3133,  0.6931, 30.0000])
 #[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1, 2, 0.5")]
@@ -135,9 +119,7 @@ fn softplus(
     input: &CoreTensor,
     #[default(Float::new(1.0), "1")] beta: Float,
     #[default(Float::new(20.0), "20")] threshold: Float,
-) -> Result<CoreTensor> {
-    input.softplus(beta.get(), threshold.get())
-}
+) -> Result<CoreTensor>;
 
 /// Return the logarithm of the logistic function of each element, `-log(1 + exp(-x))`.
 ///
@@ -153,7 +135,6 @@ fn softplus(
 ///     DTypeError: `input` is not floating point.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))
 ///     tensor([-1.0000e+03, -6.9315e-01])
 #[tensor_op(function, out(exact), namespace = "nn.functional", example = "x - 1")]

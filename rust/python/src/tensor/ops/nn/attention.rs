@@ -33,7 +33,6 @@ use crate::tensor::operation::{Float, tensor_op};
 ///         different devices.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> x = interlock.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
 ///     >>> functional.scaled_dot_product_attention(x, x, x, is_causal=True)
 ///     tensor([[[[1.0000, 0.0000],

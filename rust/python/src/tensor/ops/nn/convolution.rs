@@ -4,7 +4,7 @@ use interlock_tensor::{ConvOptions, ConvPadding, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::{new_exception, shown};
+use crate::errors::{new_argument_error, shown};
 use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op};
 
 /// A number for rows and one for columns: an int, or a tuple or list of one or two ints.
@@ -20,9 +20,9 @@ impl FromArgument<'_, '_> for Pair {
             Some(&[both]) => Ok(Some([both; 2])),
             Some(&[rows, columns]) => Ok(Some([rows, columns])),
             Some(others) => {
-                let count = others.len();
-                let message = format!("{name} must be an int or 2 ints (rows, columns), got {count} ints");
-                Err(new_exception(given.py(), "ArgumentError", message))
+                let given_ints = format_args!("{} ints", others.len());
+                let expected = "be an int or 2 ints (rows, columns)";
+                Err(new_argument_error(given.py(), name, expected, given_ints))
             }
         }
     }
@@ -39,10 +39,7 @@ impl FromArgument<'_, '_> for ConvPadding {
         match &*text.to_string_lossy() {
             "same" => Ok(Some(ConvPadding::Same)),
             "valid" => Ok(Some(ConvPadding::Valid)),
-            _ => {
-                let message = format!("{name} must be ints, 'same' or 'valid', got {}", shown(text)?);
-                Err(new_exception(given.py(), "ArgumentError", message))
-            }
+            _ => Err(new_argument_error(given.py(), name, "be ints, 'same' or 'valid'", shown(text)?)),
         }
     }
 }

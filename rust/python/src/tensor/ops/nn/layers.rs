@@ -3,10 +3,9 @@
 use interlock_tensor::{Result, Tensor as CoreTensor};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
 
 use crate::errors::shown;
-use crate::tensor::operation::{Arg, ArgumentName, Float, FromArgument, Sizes, tensor_op};
+use crate::tensor::operation::{Arg, ArgumentName, Float, FromArgument, Sizes, is_list, tensor_op};
 
 /// Normalize the elements of the last dimensions to a mean of 0 and a variance of 1.
 ///
@@ -30,7 +29,6 @@ use crate::tensor::operation::{Arg, ArgumentName, Float, FromArgument, Sizes, te
 ///     RuntimeError: The tensors are on different devices.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.layer_norm(interlock.tensor([[1.0, 3.0], [0.0, 8.0]]), (2,))
 ///     tensor([[-1.0000,  1.0000],
 ///             [-1.0000,  1.0000]])
@@ -54,7 +52,6 @@ fn layer_norm(
 ///     input: A floating-point tensor.
 ///     p: The probability of 0.
 ///     training: Whether elements are dropped. Otherwise `input` itself is returned.
-///     inplace: Whether `input` itself is changed and returned.
 ///
 /// Returns:
 ///     A tensor of the shape and dtype of `input`, or `input` itself if `training` is False or `p` is 0.
@@ -62,11 +59,8 @@ fn layer_norm(
 /// Raises:
 ///     ValueError: `p` is not from 0 to 1.
 ///     DTypeError: `input` is not floating point.
-///     RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
-///         elements overlap.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> x = functional.dropout(interlock.ones(1000), p=0.75)
 ///     >>> set(x.tolist()) == {0.0, 4.0}
 ///     True
@@ -94,7 +88,7 @@ impl FromArgument<'_, '_> for NormalizedShape {
     const WANTED: &'static str = "a tuple or list of ints";
 
     fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
-        if !given.is_instance_of::<PyTuple>() && !given.is_instance_of::<PyList>() {
+        if !is_list(given) {
             return Ok(None);
         }
         Ok(Sizes::try_from_argument(name, given)?.map(NormalizedShape))

@@ -30,7 +30,6 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: `input` is not floating point, or another tensor has a wrong dtype.
 ///     ArgumentError: `label_smoothing` is not from 0 to 1, or `weight` requires grad.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
 ///     >>> interlock.cross_entropy(interlock.zeros(2, 3), interlock.tensor([0, 2]))
@@ -40,9 +39,7 @@ fn cross_entropy(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(-100)]
-    ignore_index: i64,
+    #[keyword(default = -100)] ignore_index: i64,
     #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
     #[default(Float::new(0.0), "0.0")] label_smoothing: Float,
 ) -> Result<CoreTensor> {
@@ -69,10 +66,8 @@ fn cross_entropy(
 ///     DTypeError: `input` is not floating point, `target` is not int64 or uint8, or `weight` has another dtype than
 ///         `input`.
 ///     ArgumentError: `weight` requires grad.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> x = interlock.tensor([[0.0, 1.0]])
 ///     >>> functional.nll_loss(functional.log_softmax(x, 1), interlock.tensor([0]))
 ///     tensor(1.3133)
@@ -81,9 +76,7 @@ fn nll_loss(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(-100)]
-    ignore_index: i64,
+    #[keyword(default = -100)] ignore_index: i64,
     #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
 ) -> Result<CoreTensor> {
     input.nll_loss(target, &ClassLossOptions { weight, ignore_index, reduction })
@@ -108,10 +101,8 @@ fn nll_loss(
 ///         reported asynchronously.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: `input` is not floating point, or `target` has another dtype.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.binary_cross_entropy(interlock.tensor([0.5, 0.9]), interlock.tensor([0.0, 1.0]))
 ///     tensor(0.3993)
 #[tensor_op(function, namespace = "nn.functional", example = "(x / 2).to(x.dtype), (z / 2).to(x.dtype)")]
@@ -119,12 +110,8 @@ fn binary_cross_entropy(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(Reduction::Mean, "'mean'")]
-    reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.binary_cross_entropy(target, weight, reduction)
-}
+    #[keyword(default = Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor>;
 
 /// Return the binary cross entropy of the logistic function of logits, also where that underflows.
 ///
@@ -145,10 +132,8 @@ fn binary_cross_entropy(
 ///     ArgumentError: `weight` or `pos_weight` requires grad.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: `input` or `target` is not floating point.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> x, y = interlock.tensor([0.0, 1000.0]), interlock.tensor([1.0, 1.0])
 ///     >>> functional.binary_cross_entropy_with_logits(x, y, reduction="none")
 ///     tensor([0.6931, 0.0000])
@@ -159,9 +144,7 @@ fn binary_cross_entropy_with_logits(
     weight: Option<&CoreTensor>,
     #[keyword] pos_weight: Option<&CoreTensor>,
     #[default(Reduction::Mean, "'mean'")] reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.binary_cross_entropy_with_logits(target, weight, pos_weight, reduction)
-}
+) -> Result<CoreTensor>;
 
 /// Return the squared error: the squares of the differences of two tensors.
 ///
@@ -178,10 +161,8 @@ fn binary_cross_entropy_with_logits(
 /// Raises:
 ///     DTypeError: No tensor is floating point.
 ///     ShapeError: The shapes are incompatible.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.mse_loss(interlock.tensor([1.0, 3.0]), interlock.zeros(2))
 ///     tensor(5.)
 #[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z")]
@@ -189,12 +170,8 @@ fn mse_loss(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(Reduction::Mean, "'mean'")]
-    reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.mse_loss(target, weight, reduction)
-}
+    #[keyword(default = Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor>;
 
 /// Return the L1 loss: the absolute values of the differences of two tensors.
 ///
@@ -211,10 +188,8 @@ fn mse_loss(
 /// Raises:
 ///     DTypeError: The tensors are bool, or integers with `reduction` "mean".
 ///     ShapeError: The shapes are incompatible.
-///     ValueError: `reduction` has another value.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.l1_loss(interlock.tensor([1.0, -3.0]), interlock.zeros(2))
 ///     tensor(2.)
 #[tensor_op(function, namespace = "nn.functional", example = "x, 2 * z, reduction='sum'")]
@@ -222,12 +197,8 @@ fn l1_loss(
     input: &CoreTensor,
     target: &CoreTensor,
     weight: Option<&CoreTensor>,
-    #[keyword]
-    #[default(Reduction::Mean, "'mean'")]
-    reduction: Reduction,
-) -> Result<CoreTensor> {
-    input.l1_loss(target, weight, reduction)
-}
+    #[keyword(default = Reduction::Mean, "'mean'")] reduction: Reduction,
+) -> Result<CoreTensor>;
 
 impl Choice for Reduction {
     const ANNOTATION: &'static str = "Literal['mean', 'sum', 'none']";

@@ -6,7 +6,7 @@ use interlock_tensor::{Error, LstmArgs, LstmLayer, Result, Tensor as CoreTensor}
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::errors::new_exception;
+use crate::errors::new_argument_error;
 use crate::tensor::Tensor;
 use crate::tensor::args::{extract_tensor, try_iter_arg};
 use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Tensors, tensor_op};
@@ -41,11 +41,8 @@ impl FromArgument<'_, '_> for States {
             return Err(PyTypeError::new_err(format!("{name} must be {wanted}")));
         }
         let Some(Weights(tensors)) = Weights::try_from_argument(name, given)? else { return Ok(None) };
-        let states = <[CoreTensor; 2]>::try_from(tensors).map_err(|tensors| {
-            let message = format!("{name} must be two Tensors, got {}", tensors.len());
-            new_exception(given.py(), "ArgumentError", message)
-        });
-        states.map(|states| Some(States(states)))
+        let refused = |tensors: Vec<_>| new_argument_error(given.py(), name, "be two Tensors", tensors.len());
+        tensors.try_into().map(|states| Some(States(states))).map_err(refused)
     }
 }
 

@@ -7,7 +7,6 @@ use crate::tensor::operation::{Choice, Ints, tensor_op};
 /// Return a copy with a number around the elements.
 ///
 /// Args:
-///     {input}
 ///     pad: The numbers of new elements before and after those of the last dimension, then of the dimension before it, and
 ///         so on. Negative numbers remove elements.
 ///     mode: "constant"; the other modes of PyTorch are not available.
@@ -18,17 +17,11 @@ use crate::tensor::operation::{Choice, Ints, tensor_op};
 ///         or the dtype cannot hold `value`.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.pad(interlock.tensor([[1, 2, 3]]), (1, -1, 0, 1), value=9)
 ///     tensor([[9, 1, 2],
 ///             [9, 9, 9]])
-#[tensor_op(
-    function,
-    name = "pad",
-    namespace = "nn.functional",
-    example = "x, (1, 2); x, (-1, 1, 2, -1), 'constant', 2"
-)]
-fn padded(
+#[tensor_op(function, namespace = "nn.functional", example = "x, (1, 2); x, (-1, 1, 2, -1), 'constant', 2")]
+fn pad(
     input: &CoreTensor,
     pad: &Ints,
     #[default(PaddingMode::Constant, "'constant'")] mode: PaddingMode,

@@ -6,15 +6,15 @@ use interlock_tensor::{Error, PathOptimizer, PathRequest, Tensor as CoreTensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::inventory;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyEllipsis, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyEllipsis, PyString, PyTuple};
 
 use crate::detach::{attach, call_with, call_with_keywords};
 use crate::dispatch::explain::{Explained, converted};
-use crate::errors::{new_exception, new_type_error};
+use crate::errors::{new_argument_error, new_type_error};
 use crate::tensor::Tensor;
 use crate::tensor::args::{extract_tensor, try_iter_arg};
 use crate::tensor::call::{DETACH_THRESHOLD, run_op};
-use crate::tensor::operation::{self, Arguments, Signature};
+use crate::tensor::operation::{self, Arguments, Signature, is_list};
 use crate::{pending_exception, py_int};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -153,10 +153,7 @@ fn extract(
 /// Returns the operands, which may be in one list.
 fn listed<'py>(op: &str, operands: &Bound<'py, PyTuple>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     match operands.iter().next() {
-        Some(list)
-            if operands.len() == 1
-                && (list.is_instance_of::<PyList>() || list.is_instance_of::<PyTuple>()) =>
-        {
+        Some(list) if operands.len() == 1 && is_list(&list) => {
             try_iter_arg(&format!("{op}: operands"), "Tensors", &list)?.collect()
         }
         _ => Ok(operands.iter().collect()),
@@ -202,8 +199,8 @@ fn letters(op: &str, labels: &Bound<'_, PyAny>) -> PyResult<String> {
             Some(number @ 0..26) => char::from(b'A' + number),
             Some(number @ 26..52) => char::from(b'a' + (number - 26)),
             _ => {
-                let message = format!("{what} must be from 0 to 51, got {}", py_int::text(&index));
-                return Err(new_exception(label.py(), "ArgumentError", message));
+                let given = py_int::text(&index);
+                return Err(new_argument_error(label.py(), what, "be from 0 to 51", given));
             }
         };
         Ok(letter.to_string())

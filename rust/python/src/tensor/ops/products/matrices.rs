@@ -36,9 +36,7 @@ fn factor(given: Option<Scalar>) -> Scalar {
     explain = input.explain_matmul(other),
     example = "x, y"
 )]
-fn matmul(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
-    input.matmul(other)
-}
+fn matmul(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the matrix product of two matrices.
 ///
@@ -58,9 +56,7 @@ fn matmul(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
 ///     tensor([[3.],
 ///             [3.]])
 #[tensor_op(function, method, long, out(exact, overlap), example = "x, square")]
-fn mm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
-    input.mm(mat2)
-}
+fn mm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the matrix products of two batches of matrices.
 ///
@@ -81,9 +77,7 @@ fn mm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
 ///     <BLANKLINE>
 ///             [[3.]]])
 #[tensor_op(function, method, long, out(exact, overlap), example = "x[None], square[None]")]
-fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor> {
-    input.bmm(mat2)
-}
+fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return `beta * input + alpha * (mat1 @ mat2)`.
 ///
@@ -136,13 +130,10 @@ fn addmm(
 ///     ShapeError: The shapes are incompatible.
 ///
 /// Example:
-///     >>> from interlock.nn import functional
 ///     >>> functional.linear(interlock.ones(1, 3), interlock.ones(2, 3), interlock.ones(2))
 ///     tensor([[4., 4.]])
 #[tensor_op(function, long, out(exact, overlap), namespace = "nn.functional", example = "x, square, y")]
-fn linear(input: &CoreTensor, weight: &CoreTensor, bias: Option<&CoreTensor>) -> Result<CoreTensor> {
-    input.linear(weight, bias)
-}
+fn linear(input: &CoreTensor, weight: &CoreTensor, bias: Option<&CoreTensor>) -> Result<CoreTensor>;
 
 /// Return the matrix-vector product.
 ///
@@ -161,9 +152,7 @@ fn linear(input: &CoreTensor, weight: &CoreTensor, bias: Option<&CoreTensor>) ->
 ///     >>> interlock.mv(interlock.tensor([[1, 2], [3, 4]]), interlock.tensor([1, 1]))
 ///     tensor([3, 7])
 #[tensor_op(function, method, long, out(exact, overlap), example = "x, y")]
-fn mv(input: &CoreTensor, vec: &CoreTensor) -> Result<CoreTensor> {
-    input.mv(vec)
-}
+fn mv(input: &CoreTensor, vec: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return `beta * input + alpha * (mat @ vec)`.
 ///

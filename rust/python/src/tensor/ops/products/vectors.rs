@@ -21,9 +21,7 @@ use crate::tensor::operation::tensor_op;
 ///     >>> interlock.dot(interlock.tensor([1, 2]), interlock.tensor([3, 4]))
 ///     tensor(11)
 #[tensor_op(function, method, long, out(exact, overlap), example = "y, y")]
-fn dot(input: &CoreTensor, tensor: &CoreTensor) -> Result<CoreTensor> {
-    input.dot(tensor)
-}
+fn dot(input: &CoreTensor, tensor: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the outer product of two vectors.
 ///
@@ -44,6 +42,4 @@ fn dot(input: &CoreTensor, tensor: &CoreTensor) -> Result<CoreTensor> {
 ///     tensor([[3, 4],
 ///             [6, 8]])
 #[tensor_op(function, method, long, out, example = "y, y")]
-fn outer(input: &CoreTensor, vec2: &CoreTensor) -> Result<CoreTensor> {
-    input.outer(vec2)
-}
+fn outer(input: &CoreTensor, vec2: &CoreTensor) -> Result<CoreTensor>;

@@ -2,13 +2,13 @@
 
 use interlock_tensor::{DType, Tensor as CoreTensor};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
 
-use crate::errors::new_type_error;
 use crate::tensor::Tensor;
 use crate::tensor::formats::Format;
 use crate::tensor::generator::GivenGenerator;
-use crate::tensor::operation::{Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, tensor_op};
+use crate::tensor::operation::{
+    Arg, ArgumentName, Count, FromArgument, NewTensor, Sizes, is_list, tensor_op,
+};
 
 /// Declares tensors of random floats. A row has the name, which is also the name of the generator's method.
 macro_rules! floats {
@@ -17,31 +17,21 @@ macro_rules! floats {
         ///
         /// `manual_seed` sets the seed. The numbers do not depend on the device.
         ///
-        /// Args:
-        ///     {sizes}
-        ///     generator: The generator that draws. None means the default one of the device.
-        ///     dtype: The element type; None means float32.
-        ///     {new_tensor}
-        ///
         /// Raises:
-        ///     ArgumentError: A size is negative.
         ///     DTypeError: `dtype` is not floating point.
-        ///     {new_tensor_errors}
         ///
         /// Example:
         #[doc = concat!("     >>> x = interlock.", stringify!($name), "(2, 3)")]
         ///     >>> x.shape
         ///     (2, 3)
-        #[tensor_op(function, attached, example = "2, 3")]
+        #[tensor_op(function, example = "2, 3")]
         fn $name(
-            py: Python<'_>,
-            op: &'static str,
             #[variadic] size: &Sizes,
             #[keyword] generator: Option<GivenGenerator<'_>>,
-            #[options(out)] options: &NewTensor,
+            #[options(out)] options: &NewTensor<'_>,
         ) -> PyResult<Py<Tensor>> {
-            options.create(py, op, DType::DEFAULT_FLOAT, |options| {
-                GivenGenerator::or_default(generator, op, options.placement)?.$name(size, options)
+            options.create(DType::DEFAULT_FLOAT, |options| {
+                GivenGenerator::or_default(generator, options.placement)?.$name(size, options)
             })
         })+
     };
@@ -63,28 +53,22 @@ macro_rules! floats_in_shape {
         ///
         /// Args:
         ///     input: The tensor whose shape is used.
-        ///     generator: The generator that draws. None means the default one of the device.
-        ///     {memory_format}
-        ///     {new_tensor_like}
         ///
         /// Raises:
         ///     DTypeError: The dtype is not floating point.
-        ///     {new_tensor_errors}
         ///
         /// Example:
         #[doc = concat!("     >>> interlock.", stringify!($name), "(interlock.zeros(2, 3)).shape")]
         ///     (2, 3)
-        #[tensor_op(function, attached, example = "x")]
+        #[tensor_op(function, example = "x")]
         fn $name(
-            py: Python<'_>,
-            op: &'static str,
             input: &CoreTensor,
             #[keyword] generator: Option<GivenGenerator<'_>>,
             #[keyword] memory_format: Option<Format>,
-            #[options] options: &NewTensor,
+            #[options] options: &NewTensor<'_>,
         ) -> PyResult<Py<Tensor>> {
-            options.create_in_shape(py, op, input, memory_format, |shape, options| {
-                GivenGenerator::or_default(generator, op, options.placement)?.$draw(shape, options)
+            options.create_in_shape(input, memory_format, |shape, options| {
+                GivenGenerator::or_default(generator, options.placement)?.$draw(shape, options)
             })
         })+
     };
@@ -105,43 +89,38 @@ floats_in_shape! {
 ///     low: The least integer. Without `low` the arguments are `high` and `size`.
 ///     high: The end of the range, which it does not contain.
 ///     size: The sizes, as a tuple or list.
-///     generator: The generator that draws. None means the default one of the device.
 ///     dtype: The element type; None means int64.
-///     {new_tensor}
 ///
 /// Raises:
 ///     ArgumentError: `high` is not greater than `low`, the dtype cannot hold a bound, or a size is negative.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> x = interlock.randint(3, 5, (100,))
 ///     >>> x.min(), x.max()
 ///     (tensor(3), tensor(4))
-#[tensor_op(function, attached, example = "2, 9, (2, 3)")]
+#[tensor_op(function, example = "2, 9, (2, 3)")]
 fn randint(
-    py: Python<'_>,
-    op: &'static str,
     low: Option<i64>,
     high: &Option<End<'_>>,
     size: &Option<Sizes>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options(out)] options: &NewTensor,
+    #[options(out)] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
     let (low, high, size) = match (high, size) {
         // The first arguments of `randint(high, size)` are `high` and `size`.
         (Some(End::Sizes(sizes, _)), None) => (None, low, Some(sizes)),
         (Some(End::Sizes(_, given)), Some(_)) => {
-            return Err(ArgumentName::new(op, "high").type_error("an int", given));
+            return Err(ArgumentName::new(options.op, "high").type_error("an int", given));
         }
         (Some(End::Int(high)), size) => (low, Some(*high), size.as_ref()),
         (None, size) => (low, None, size.as_ref()),
     };
-    let (low, high) = bounds(py, op, low, high)?;
+    let (low, high) = bounds(options, low, high)?;
     let Some(size) = size else {
-        return Err(new_type_error("randint: size", "a tuple or list of ints", py.None().bind(py)));
+        return Err(options.err_missing("size", "a tuple or list of ints"));
     };
-    options.create(py, op, DType::Int64, |options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.randint(low, high, size, options)
+    options.create(DType::Int64, |options| {
+        GivenGenerator::or_default(generator, options.placement)?.randint(low, high, size, options)
     })
 }
 
@@ -154,32 +133,25 @@ fn randint(
 ///     input: The tensor whose shape is used.
 ///     low: The least integer, or the end if `high` is None.
 ///     high: The end of the range, which it does not contain.
-///     generator: The generator that draws. None means the default one of the device.
-///     {memory_format}
-///     {new_tensor_like}
 ///
 /// Raises:
 ///     ArgumentError: `high` is not greater than `low`, or the dtype cannot hold a bound.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.randint_like(interlock.zeros(2), 7, 8)
 ///     tensor([7., 7.])
-#[tensor_op(function, attached, example = "x, 2, 9")]
-#[expect(clippy::too_many_arguments, reason = "the signature is PyTorch's")]
+#[tensor_op(function, example = "x, 2, 9")]
 fn randint_like(
-    py: Python<'_>,
-    op: &'static str,
     input: &CoreTensor,
     low: Option<i64>,
     high: Option<i64>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
     #[keyword] memory_format: Option<Format>,
-    #[options] options: &NewTensor,
+    #[options] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    let (low, high) = bounds(py, op, low, high)?;
-    options.create_in_shape(py, op, input, memory_format, |shape, options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.randint(low, high, shape, options)
+    let (low, high) = bounds(options, low, high)?;
+    options.create_in_shape(input, memory_format, |shape, options| {
+        GivenGenerator::or_default(generator, options.placement)?.randint(low, high, shape, options)
     })
 }
 
@@ -189,37 +161,32 @@ fn randint_like(
 ///
 /// Args:
 ///     n: The number of integers.
-///     generator: The generator that draws. None means the default one of the device.
 ///     dtype: The element type; None means int64.
-///     {new_tensor}
 ///
 /// Raises:
 ///     ArgumentError: `n` is negative, or the dtype cannot hold the integers.
 ///     DTypeError: The dtype is bool.
-///     {new_tensor_errors}
 ///
 /// Example:
 ///     >>> interlock.randperm(5).sum()
 ///     tensor(10)
-#[tensor_op(function, attached, example = "5")]
+#[tensor_op(function, example = "5")]
 fn randperm(
-    py: Python<'_>,
-    op: &'static str,
     n: Count,
     #[keyword] generator: Option<GivenGenerator<'_>>,
-    #[options(out)] options: &NewTensor,
+    #[options(out)] options: &NewTensor<'_>,
 ) -> PyResult<Py<Tensor>> {
-    options.create(py, op, DType::Int64, |options| {
-        GivenGenerator::or_default(generator, op, options.placement)?.randperm(n.get(), options)
+    options.create(DType::Int64, |options| {
+        GivenGenerator::or_default(generator, options.placement)?.randperm(n.get(), options)
     })
 }
 
 /// Returns the bounds of random integers: one number is the end, and the start is 0.
-fn bounds(py: Python<'_>, op: &'static str, low: Option<i64>, high: Option<i64>) -> PyResult<(i64, i64)> {
+fn bounds(options: &NewTensor<'_>, low: Option<i64>, high: Option<i64>) -> PyResult<(i64, i64)> {
     match (low, high) {
         (Some(low), Some(high)) => Ok((low, high)),
         (Some(end), None) | (None, Some(end)) => Ok((0, end)),
-        (None, None) => Err(ArgumentName::new(op, "high").type_error("an int", py.None().bind(py))),
+        (None, None) => Err(options.err_missing("high", "an int")),
     }
 }
 
@@ -234,7 +201,7 @@ impl<'a> FromArgument<'a, '_> for End<'a> {
     const WANTED: &'static str = i64::WANTED;
 
     fn try_from_argument(name: ArgumentName, given: Arg<'a, '_>) -> PyResult<Option<Self>> {
-        if given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>() {
+        if is_list(given) {
             let name = ArgumentName::new("randint", "size");
             return Ok(Sizes::try_from_argument(name, given)?.map(|sizes| End::Sizes(sizes, given)));
         }

@@ -29,9 +29,7 @@ fn shape_of_samples(input: &CoreTensor, num_samples: i64) -> Vec<usize> {
 /// Return 1 with the probability given by each element, else 0. The gradient is 0.
 ///
 /// Args:
-///     input: The tensor.
 ///     p: One probability for all elements, whose values are then ignored. None means the elements of the tensor.
-///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     A tensor of the same dtype.
@@ -54,7 +52,7 @@ fn bernoulli(
     p: Option<f64>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    let generator = GivenGenerator::or_default(generator, "bernoulli", input.options().placement)?;
+    let generator = GivenGenerator::or_default(generator, input.options().placement)?;
     match p {
         Some(p) => generator.bernoulli_p(input, p),
         None => generator.bernoulli(input),
@@ -67,7 +65,6 @@ fn bernoulli(
 ///     input: The weights, which need not add up to 1: a vector, or a matrix with a row for each distribution.
 ///     num_samples: The number of indices of each row.
 ///     replacement: Whether an index can be drawn several times.
-///     generator: The generator that draws. None means the default one of the device.
 ///
 /// Returns:
 ///     An int64 tensor of shape [num_samples], or [rows, num_samples] for a matrix of weights.
@@ -95,20 +92,15 @@ fn multinomial(
     #[default(false)] replacement: bool,
     #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    let generator = GivenGenerator::or_default(generator, "multinomial", input.options().placement)?;
+    let generator = GivenGenerator::or_default(generator, input.options().placement)?;
     generator.multinomial(input, num_samples, replacement)
 }
 
 /// Overwrite the elements with random numbers of a normal distribution.
 ///
 /// Args:
-///     {input}
 ///     mean: The mean.
 ///     std: The standard deviation.
-///     generator: The generator that draws. None means the default one of the device.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     DTypeError: The tensor is not floating point.
@@ -118,7 +110,7 @@ fn multinomial(
 /// Example:
 ///     >>> interlock.zeros(2).normal_(3.0, 0.0)
 ///     tensor([3., 3.])
-#[tensor_op(inplace, name = "normal", example = "x")]
+#[tensor_op(inplace, example = "x")]
 fn normal_(
     _to: WriteTo,
     input: &CoreTensor,
@@ -126,20 +118,15 @@ fn normal_(
     #[default(1.0)] std: f64,
     #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    let generator = GivenGenerator::or_default(generator, "normal_", input.options().placement)?;
+    let generator = GivenGenerator::or_default(generator, input.options().placement)?;
     generator.normal_(input, mean, std).cloned()
 }
 
 /// Overwrite the elements with uniformly distributed random numbers.
 ///
 /// Args:
-///     {input}
 ///     from_: The least number.
 ///     to: The end of the range, which it does not contain.
-///     generator: The generator that draws. None means the default one of the device.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     DTypeError: The tensor is not floating point.
@@ -149,7 +136,7 @@ fn normal_(
 /// Example:
 ///     >>> interlock.zeros(2).uniform_(3.0, 3.0)
 ///     tensor([3., 3.])
-#[tensor_op(inplace, name = "uniform", example = "x")]
+#[tensor_op(inplace, example = "x")]
 fn uniform_(
     _to: WriteTo,
     input: &CoreTensor,
@@ -157,19 +144,14 @@ fn uniform_(
     #[default(1.0)] to: f64,
     #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    let generator = GivenGenerator::or_default(generator, "uniform_", input.options().placement)?;
+    let generator = GivenGenerator::or_default(generator, input.options().placement)?;
     generator.uniform_(input, from_, to).cloned()
 }
 
 /// Overwrite the elements with 1 with a probability, else 0.
 ///
 /// Args:
-///     {input}
 ///     p: The probability, or a floating-point tensor of probabilities, which is broadcast.
-///     generator: The generator that draws. None means the default one of the device.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
@@ -180,13 +162,13 @@ fn uniform_(
 /// Example:
 ///     >>> interlock.zeros(2).bernoulli_(1.0)
 ///     tensor([1., 1.])
-#[tensor_op(inplace, name = "bernoulli", example = "x")]
+#[tensor_op(inplace, example = "x")]
 fn bernoulli_(
     _to: WriteTo,
     input: &CoreTensor,
     p: Option<Operand<'_>>,
     #[keyword] generator: Option<GivenGenerator<'_>>,
 ) -> Result<CoreTensor> {
-    let generator = GivenGenerator::or_default(generator, "bernoulli_", input.options().placement)?;
+    let generator = GivenGenerator::or_default(generator, input.options().placement)?;
     generator.bernoulli_(input, p.unwrap_or(Operand::Scalar(Scalar::Float(0.5)))).cloned()
 }

@@ -11,16 +11,13 @@ macro_rules! indices {
         $(#[doc = concat!(" Return the index of the ", $extreme, ", among all elements or along a dimension.")]
         ///
         /// Args:
-        ///     {input}
         ///     dim: The dimension. None means all elements, which are counted in row-major order.
-        ///     {keepdim}
         ///
         /// Returns:
         #[doc = concat!("     An int64 tensor. Of equal elements the first index counts; NaN counts as the ", $extreme, ".")]
         ///
         /// Raises:
         ///     {no_bools}
-        ///     {no_dim}
         ///     {empty_dim}
         ///
         /// Example:
@@ -28,9 +25,7 @@ macro_rules! indices {
         #[doc = concat!("     >>> interlock.", stringify!($name), "(x), interlock.", stringify!($name), "(x, 1)")]
         #[doc = concat!("     ", $result)]
         #[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-        fn $name(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-            input.$name(dim, keepdim)
-        })+
+        fn $name(input: &CoreTensor, dim: Option<i64>, #[default(false)] keepdim: bool) -> Result<CoreTensor>;)+
     };
 }
 

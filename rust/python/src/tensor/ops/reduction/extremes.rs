@@ -1,13 +1,10 @@
 //! Maxima and minima.
 
-use std::slice;
-
 use interlock_tensor::{Error, ErrorKind, Result, Tensor as CoreTensor, elementwise};
 use pyo3::prelude::*;
 
 use crate::tensor::operation::{
-    Arg, ArgumentName, FromArgument, IntoPython, Ints, Named, NamedPair, Results, TensorRef, err_out_is_one,
-    err_out_is_two, tensor_op,
+    IntOrTensor, IntoPython, Ints, NamedPair, Results, err_out_is_one, err_out_is_two, tensor_op,
 };
 
 /// Declares extremes of all elements, along a dimension or of two tensors. A row has the name, the methods of the core's tensor
@@ -17,12 +14,9 @@ macro_rules! extremes {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
         ///     dim: The dimension, or a tensor. None means all elements.
-        ///     {keepdim}
         ///
         /// Raises:
-        ///     {no_dim}
         ///     ShapeError: There are no elements.
         ///     IndexError: The dimension has size 0.
         ///     TypeError: `keepdim` is set without `dim`.
@@ -35,12 +29,12 @@ macro_rules! extremes {
         )]
         fn $name(
             input: &CoreTensor,
-            dim: &Option<DimOrTensor>,
+            dim: &Option<IntOrTensor>,
             #[default(false)] keepdim: bool,
         ) -> Result<Extremes> {
             match dim {
-                Some(DimOrTensor::Tensor(other)) => elementwise::$of_pairs(input, other).map(Extremes::Tensor),
-                Some(DimOrTensor::Dim(dim)) => input.$along(*dim, keepdim).map(Extremes::along),
+                Some(IntOrTensor::Tensor(other)) => elementwise::$of_pairs(input, other).map(Extremes::Tensor),
+                Some(IntOrTensor::Int(dim)) => input.$along(*dim, keepdim).map(Extremes::along),
                 None => without_dim(stringify!($name), keepdim).and_then(|()| input.$name()).map(Extremes::Tensor),
             }
         })+
@@ -86,13 +80,9 @@ macro_rules! over_dims {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
         ///     {dims}
-        ///     {keepdim}
         ///
         /// Raises:
-        ///     {no_dim}
-        ///     {dim_twice}
         ///     IndexError: A reduced dimension has size 0.
         ///
         /// Example:
@@ -100,9 +90,7 @@ macro_rules! over_dims {
         #[doc = concat!("     >>> interlock.", stringify!($name), "(x, 0)")]
         #[doc = concat!("     ", $result)]
         #[tensor_op(function, method, out(exact, overlap), example = "x, 1")]
-        fn $name(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor> {
-            input.$name(dim.as_deref(), keepdim)
-        })+
+        fn $name(input: &CoreTensor, dim: &Option<Ints>, #[default(false)] keepdim: bool) -> Result<CoreTensor>;)+
     };
 }
 
@@ -120,15 +108,12 @@ over_dims! {
 /// Return the minimum and the maximum of all elements, or along a dimension.
 ///
 /// Args:
-///     {input}
 ///     {dim_or_all}
-///     {keepdim}
 ///
 /// Returns:
 ///     A named tuple `(min, max)`. Both are NaN if an element is NaN. Equal extremes share the gradient.
 ///
 /// Raises:
-///     {no_dim}
 ///     {empty_dim}
 ///
 /// Example:
@@ -141,9 +126,7 @@ fn aminmax(
     input: &CoreTensor,
     #[keyword] dim: Option<i64>,
     #[default(false)] keepdim: bool,
-) -> Result<NamedPair> {
-    input.aminmax(dim, keepdim).map(|(low, high)| Named([low, high]))
-}
+) -> Result<NamedPair>;
 
 /// Returns an error if `keepdim` is set, which needs a dimension.
 fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
@@ -153,31 +136,6 @@ fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
     Ok(())
 }
 
-/// The dimension along which extremes are searched, or a tensor with which the elements are compared.
-enum DimOrTensor {
-    Dim(i64),
-    Tensor(CoreTensor),
-}
-
-impl<'a, 'py> FromArgument<'a, 'py> for DimOrTensor {
-    const ANNOTATION: &'static str = "builtins.int | Tensor";
-    const WANTED: &'static str = i64::WANTED;
-
-    fn try_from_argument(name: ArgumentName, given: Arg<'a, 'py>) -> PyResult<Option<Self>> {
-        if let Some(tensor) = TensorRef::try_from_argument(name, given)? {
-            return Ok(Some(DimOrTensor::Tensor(tensor.clone())));
-        }
-        Ok(i64::try_from_argument(name, given)?.map(DimOrTensor::Dim))
-    }
-
-    fn tensors(&self) -> &[CoreTensor] {
-        match self {
-            DimOrTensor::Dim(_) => &[],
-            DimOrTensor::Tensor(tensor) => slice::from_ref(tensor),
-        }
-    }
-}
-
 /// Extremes, with their indices if they are those along a dimension.
 pub(super) enum Extremes {
     Tensor(CoreTensor),
@@ -185,8 +143,8 @@ pub(super) enum Extremes {
 }
 
 impl Extremes {
-    pub fn along((values, indices): (CoreTensor, CoreTensor)) -> Self {
-        Extremes::WithIndices(Named([values, indices]))
+    pub fn along(found: (CoreTensor, CoreTensor)) -> Self {
+        Extremes::WithIndices(found.into())
     }
 }
 

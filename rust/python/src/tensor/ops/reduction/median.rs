@@ -8,9 +8,7 @@ use crate::tensor::operation::tensor_op;
 /// Return the median of all elements, or along a dimension: the middle element, or the smaller one of two.
 ///
 /// Args:
-///     {input}
 ///     {dim_or_all}
-///     {keepdim}
 ///
 /// Returns:
 ///     The median of all elements, which share the gradient if they are equal; NaN if there are none. With a dimension a
@@ -18,7 +16,6 @@ use crate::tensor::operation::tensor_op;
 ///     is.
 ///
 /// Raises:
-///     {no_dim}
 ///     ShapeError: There are no elements, and the dtype is an integer dtype.
 ///     {empty_dim}
 ///     {no_bools}

@@ -4,7 +4,7 @@ use interlock_tensor::{DType, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::{new_exception, shown};
+use crate::errors::{new_argument_error, shown};
 use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op};
 
 /// Return the vector norm of all elements, or over one or several dimensions.
@@ -14,17 +14,12 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op}
 /// 0.
 ///
 /// Args:
-///     {input}
 ///     p: The order: a number, an infinity, or "fro" for 2. None means 2.
-///     {dims_or_all}
-///     {keepdim}
 ///     dtype: The floating-point dtype to convert the elements to first, which must not be narrower. None means no
 ///         change.
 ///
 /// Raises:
 ///     DTypeError: The elements are not floating point, or `dtype` is narrower.
-///     {no_dim}
-///     {dim_twice}
 ///     ArgumentError: `p` is another text.
 ///     ShapeError: `p` is infinite and there are no elements to reduce.
 ///
@@ -58,7 +53,6 @@ impl<'py> FromArgument<'_, 'py> for Order {
         if &*text.to_string_lossy() == "fro" {
             return Ok(Some(Order(2.0)));
         }
-        let message = format!("{name} must be a number or 'fro', got {}", shown(text)?);
-        Err(new_exception(given.py(), "ArgumentError", message))
+        Err(new_argument_error(given.py(), name, "be a number or 'fro'", shown(text)?))
     }
 }

@@ -11,12 +11,9 @@ macro_rules! scans {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
-        ///     dim: The dimension.
         ///     {wide_dtype}
         ///
         /// Raises:
-        ///     {no_dim}
         ///     DTypeError: `dtype` is bool.
         ///
         /// Example:

@@ -2,21 +2,15 @@
 
 use interlock_tensor::{Result, Tensor as CoreTensor};
 
-use crate::tensor::operation::{Named, NamedPair, tensor_op};
+use crate::tensor::operation::{NamedPair, tensor_op};
 
 /// Return the sorted elements along a dimension, and their indices.
 ///
 /// Args:
-///     {input}
 ///     dim: The dimension. None means the last one.
-///     descending: Whether the largest element is first.
-///     {stable}
 ///
 /// Returns:
 ///     A named tuple `(values, indices)`. NaN is larger than all numbers.
-///
-/// Raises:
-///     {no_dim}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([3, 1, 2])
@@ -29,28 +23,19 @@ fn sort(
     input: &CoreTensor,
     dim: Option<i64>,
     #[default(false)] descending: bool,
-    #[keyword]
-    #[default(false)]
-    stable: bool,
+    #[keyword(default = false)] stable: bool,
 ) -> Result<NamedPair> {
     let _ = stable;
-    let (values, indices) = input.sort(dim.unwrap_or(-1), descending)?;
-    Ok(Named([values, indices]))
+    Ok(input.sort(dim.unwrap_or(-1), descending)?.into())
 }
 
 /// Return the indices that sort the elements along a dimension.
 ///
 /// Args:
-///     {input}
 ///     dim: The dimension. None means the last one.
-///     descending: Whether the largest element is first.
-///     {stable}
 ///
 /// Returns:
 ///     An int64 tensor. NaN is larger than all numbers.
-///
-/// Raises:
-///     {no_dim}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([3, 1, 2])
@@ -61,9 +46,7 @@ fn argsort(
     input: &CoreTensor,
     dim: Option<i64>,
     #[default(false)] descending: bool,
-    #[keyword]
-    #[default(false)]
-    stable: bool,
+    #[keyword(default = false)] stable: bool,
 ) -> Result<CoreTensor> {
     let _ = stable;
     input.argsort(dim.unwrap_or(-1), descending)
@@ -72,7 +55,6 @@ fn argsort(
 /// Return the largest or smallest elements along a dimension, and their indices.
 ///
 /// Args:
-///     {input}
 ///     k: The number of elements.
 ///     dim: The dimension. None means the last one.
 ///     largest: Whether to return the largest elements, or the smallest.
@@ -84,7 +66,6 @@ fn argsort(
 ///
 /// Raises:
 ///     ArgumentError: `k` is negative or larger than the dimension.
-///     {no_dim}
 ///     {no_bools}
 ///
 /// Example:
@@ -100,6 +81,5 @@ fn topk(
     #[default(true)] sorted: bool,
 ) -> Result<NamedPair> {
     let _ = sorted;
-    let (values, indices) = input.topk(k, dim.unwrap_or(-1), largest)?;
-    Ok(Named([values, indices]))
+    Ok(input.topk(k, dim.unwrap_or(-1), largest)?.into())
 }

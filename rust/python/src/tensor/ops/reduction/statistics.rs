@@ -13,17 +13,14 @@ macro_rules! corrected {
         $($(#[$doc])*
         ///
         /// Args:
-        ///     {input}
-        ///     {dims_or_unbiased}
-        ///     {unbiased}
-        ///     {keepdim}
-        ///     {correction}
+        ///     dim: The dimension or dimensions to reduce, as an int, tuple or list. None means all. A bool is `unbiased`.
+        ///     unbiased: Whether the correction is 1, or 0. Not together with `correction`.
+        ///     correction: What is subtracted from the number of elements. None means 1.
         ///
         /// Raises:
-        ///     {no_floats}
-        ///     {no_dim}
-        ///     {dim_twice}
-        ///     {unbiased_twice}
+        ///     DTypeError: The elements are not floating point.
+        ///     ArgumentError: `dim` names a dimension twice.
+        ///     TypeError: Both `unbiased` and `correction` are given.
         #[tensor_op($($option)+)]
         fn $name(
             input: &CoreTensor,

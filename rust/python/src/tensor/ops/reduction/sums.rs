@@ -8,14 +8,8 @@ use crate::tensor::operation::{Ints, tensor_op};
 /// Return the sum of all elements, or over one or several dimensions.
 ///
 /// Args:
-///     {input}
 ///     {dims}
-///     {keepdim}
 ///     {wide_dtype}
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([[1, 2], [3, 4]])
@@ -34,14 +28,8 @@ fn sum(
 /// Return the sum of the elements that are not NaN, of all or over one or several dimensions.
 ///
 /// Args:
-///     {input}
 ///     {dims}
-///     {keepdim}
 ///     {wide_dtype}
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([1.0, float("nan"), 2.0])
@@ -60,15 +48,11 @@ fn nansum(
 /// Return the mean of all elements, or over one or several dimensions. The mean of no elements is NaN.
 ///
 /// Args:
-///     {input}
 ///     {dims}
-///     {keepdim}
 ///     {float_dtype}
 ///
 /// Raises:
 ///     {no_float_dtype}
-///     {no_dim}
-///     {dim_twice}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -87,13 +71,8 @@ fn mean(
 /// Return the product of all elements, or along a dimension. The product of no elements is 1.
 ///
 /// Args:
-///     {input}
 ///     {dim_or_all}
-///     {keepdim}
 ///     {wide_dtype}
-///
-/// Raises:
-///     {no_dim}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([[1, 2], [3, 4]])

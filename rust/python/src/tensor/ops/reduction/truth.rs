@@ -9,18 +9,9 @@ macro_rules! truths {
     ($($(#[$doc:meta])* $name:ident $over:ident => $result:literal;)+) => {
         $($(#[$doc])*
         ///
-        /// Args:
-        ///     {input}
-        ///     {dims_or_all}
-        ///     {keepdim}
-        ///
         /// Returns:
         ///     A bool tensor; of a uint8 tensor a uint8 tensor, as in PyTorch. An empty tuple as `dim` reduces no
         ///     dimension.
-        ///
-        /// Raises:
-        ///     {no_dim}
-        ///     {dim_twice}
         ///
         /// Example:
         ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
@@ -42,32 +33,21 @@ truths! {
 
 /// Return the number of nonzero elements, of all elements or over one or several dimensions.
 ///
-/// Args:
-///     {input}
-///     {dims_or_all}
-///
 /// Returns:
 ///     An int64 tensor.
-///
-/// Raises:
-///     {no_dim}
-///     {dim_twice}
 ///
 /// Example:
 ///     >>> x = interlock.tensor([[0, 1], [2, 3]])
 ///     >>> interlock.count_nonzero(x)
 ///     tensor(3)
 #[tensor_op(function, method, example = "x, 1")]
-fn count_nonzero(input: &CoreTensor, dim: &Option<Ints>) -> Result<CoreTensor> {
-    input.count_nonzero(dim.as_deref())
-}
+fn count_nonzero(input: &CoreTensor, dim: &Option<Ints>) -> Result<CoreTensor>;
 
 /// Return whether two tensors have the same shape and equal elements. NaN equals nothing.
 ///
 /// For device tensors this waits for the queued work.
 ///
 /// Args:
-///     {input}
 ///     other: The other tensor.
 ///
 /// Raises:
@@ -85,11 +65,7 @@ fn equal(input: &CoreTensor, other: &CoreTensor) -> Result<bool> {
 /// Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 ///
 /// Args:
-///     {input}
 ///     other: The other tensor.
-///     {rtol}
-///     {atol}
-///     {equal_nan}
 ///
 /// Returns:
 ///     A bool tensor. Infinities are close only to themselves.
@@ -119,11 +95,7 @@ fn isclose(
 /// For device tensors this waits for the queued work.
 ///
 /// Args:
-///     {input}
 ///     other: The other tensor.
-///     {rtol}
-///     {atol}
-///     {equal_nan}
 ///
 /// Raises:
 ///     DTypeError: The dtypes differ.

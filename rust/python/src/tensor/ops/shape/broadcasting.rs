@@ -89,65 +89,34 @@ fn broadcast_tensors<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, 
     run_views_or_selves(tensors, "broadcast_tensors", || broadcast_all(&parts))
 }
 
-/// Return tensors with at least 1 dimension.
-///
-/// Args:
-///     tensors: The tensors, as separate arguments or as one tuple or list.
-///
-/// Returns:
-///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
-///
-/// Raises:
-///     TypeError: An argument is not a tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.atleast_1d(interlock.tensor(3))
-///     tensor([3])
-#[pyfunction]
-#[pyo3(signature = (*tensors))]
-fn atleast_1d<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-    at_least("atleast_1d", 1, tensors)
+/// Declares `atleast_1d` and its siblings. A row has the name, the number of dimensions, and the example with its result.
+macro_rules! at_least {
+    ($($name:ident $ndim:literal $dimensions:literal $example:literal => $result:literal;)+) => {
+        $(#[doc = concat!("Return tensors with at least ", $dimensions, ".")]
+        ///
+        /// Args:
+        ///     tensors: The tensors, as separate arguments or as one tuple or list.
+        ///
+        /// Returns:
+        ///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
+        ///
+        /// Raises:
+        ///     TypeError: An argument is not a tensor.
+        ///
+        /// Example:
+        ///     >>> import interlock
+        #[doc = concat!("    >>> interlock.", stringify!($name), $example)]
+        #[doc = concat!("    ", $result)]
+        #[pyfunction]
+        #[pyo3(signature = (*tensors))]
+        fn $name<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+            at_least(stringify!($name), $ndim, tensors)
+        })+
+    };
 }
 
-/// Return tensors with at least 2 dimensions.
-///
-/// Args:
-///     tensors: The tensors, as separate arguments or as one tuple or list.
-///
-/// Returns:
-///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
-///
-/// Raises:
-///     TypeError: An argument is not a tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.atleast_2d(interlock.tensor([1, 2]))
-///     tensor([[1, 2]])
-#[pyfunction]
-#[pyo3(signature = (*tensors))]
-fn atleast_2d<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-    at_least("atleast_2d", 2, tensors)
-}
-
-/// Return tensors with at least 3 dimensions.
-///
-/// Args:
-///     tensors: The tensors, as separate arguments or as one tuple or list.
-///
-/// Returns:
-///     A tuple of the tensors themselves, or views with additional dimensions of size 1. For one tensor, that tensor.
-///
-/// Raises:
-///     TypeError: An argument is not a tensor.
-///
-/// Example:
-///     >>> import interlock
-///     >>> interlock.atleast_3d(interlock.zeros(2, 3)).shape
-///     (2, 3, 1)
-#[pyfunction]
-#[pyo3(signature = (*tensors))]
-fn atleast_3d<'py>(tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-    at_least("atleast_3d", 3, tensors)
+at_least! {
+    atleast_1d 1 "1 dimension" "(interlock.tensor(3))" => "tensor([3])";
+    atleast_2d 2 "2 dimensions" "(interlock.tensor([1, 2]))" => "tensor([[1, 2]])";
+    atleast_3d 3 "3 dimensions" "(interlock.zeros(2, 3)).shape" => "(2, 3, 1)";
 }

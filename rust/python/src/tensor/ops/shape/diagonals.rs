@@ -7,7 +7,6 @@ use crate::tensor::operation::{WriteTo, tensor_op};
 /// Return a view of the diagonals of matrices. The diagonal is the last dimension of the view.
 ///
 /// Args:
-///     {input}
 ///     offset: The distance from the main diagonal: positive above it and negative below it.
 ///     dim1: The dimension of the rows.
 ///     dim2: The dimension of the columns.
@@ -25,14 +24,11 @@ fn diagonal(
     #[default(0)] offset: i64,
     #[default(0)] dim1: i64,
     #[default(1)] dim2: i64,
-) -> Result<CoreTensor> {
-    input.diagonal(offset, dim1, dim2)
-}
+) -> Result<CoreTensor>;
 
 /// Return the lower triangle of a matrix, or of each matrix of a batch: a copy with zeros above a diagonal.
 ///
 /// Args:
-///     {input}
 ///     diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
 ///
 /// Raises:
@@ -53,7 +49,6 @@ fn tril(to: WriteTo, input: &CoreTensor, #[default(0)] diagonal: i64) -> Result<
 /// Return the upper triangle of a matrix, or of each matrix of a batch: a copy with zeros below a diagonal.
 ///
 /// Args:
-///     {input}
 ///     diagonal: The last diagonal that is kept: 0 is the main diagonal, positive ones are above it.
 ///
 /// Raises:
@@ -73,9 +68,6 @@ fn triu(to: WriteTo, input: &CoreTensor, #[default(0)] diagonal: i64) -> Result<
 
 /// Return the sum of the diagonal of a matrix.
 ///
-/// Args:
-///     {input}
-///
 /// Raises:
 ///     ShapeError: The tensor is not a matrix.
 ///     DTypeError: The tensor is a bool tensor.
@@ -84,6 +76,4 @@ fn triu(to: WriteTo, input: &CoreTensor, #[default(0)] diagonal: i64) -> Result<
 ///     >>> interlock.trace(interlock.tensor([[1, 2], [3, 4]]))
 ///     tensor(5)
 #[tensor_op(function, method, example = "x")]
-fn trace(input: &CoreTensor) -> Result<CoreTensor> {
-    input.trace()
-}
+fn trace(input: &CoreTensor) -> Result<CoreTensor>;

@@ -7,7 +7,6 @@ use crate::tensor::operation::{Ints, tensor_op};
 /// Return a view with a new dimension of size 1.
 ///
 /// Args:
-///     {input}
 ///     dim: The position of the new dimension, from -ndim - 1 to ndim.
 ///
 /// Raises:
@@ -17,19 +16,15 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     >>> interlock.unsqueeze(interlock.zeros(2, 3), 1).shape
 ///     (2, 1, 3)
 #[tensor_op(function, method, view, example = "x, 1")]
-fn unsqueeze(input: &CoreTensor, dim: i64) -> Result<CoreTensor> {
-    input.unsqueeze(dim)
-}
+fn unsqueeze(input: &CoreTensor, dim: i64) -> Result<CoreTensor>;
 
 /// Return a view without dimensions of size 1.
 ///
 /// Args:
-///     {input}
 ///     dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
 ///
 /// Raises:
 ///     {no_dims}
-///     {dim_twice}
 ///
 /// Example:
 ///     >>> interlock.squeeze(interlock.zeros(1, 2, 1), (0, 1)).shape
@@ -46,7 +41,6 @@ fn squeeze(input: &CoreTensor, dim: &Option<Ints>) -> Result<CoreTensor> {
 /// Return the elements with some or all dimensions merged into one: a view if possible.
 ///
 /// Args:
-///     {input}
 ///     start_dim: The first of the merged dimensions.
 ///     end_dim: The last of the merged dimensions.
 ///
@@ -72,31 +66,21 @@ fn flatten(
 /// Return a view with a dimension divided into several.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     sizes: The sizes of the new dimensions. One may be -1, and is inferred.
 ///
 /// Raises:
-///     {no_dim}
 ///     ShapeError: The sizes do not multiply to the size of the dimension, or the tensor has no dimensions.
 ///
 /// Example:
 ///     >>> interlock.unflatten(interlock.zeros(2, 12), 1, (3, -1)).shape
 ///     (2, 3, 4)
 #[tensor_op(function, method, view, example = "x, 1, (3, 1)")]
-fn unflatten(input: &CoreTensor, dim: i64, sizes: &Ints) -> Result<CoreTensor> {
-    input.unflatten(dim, sizes)
-}
+fn unflatten(input: &CoreTensor, dim: i64, sizes: &Ints) -> Result<CoreTensor>;
 
 /// Return the elements in one dimension: a view if the tensor is contiguous, else a copy.
-///
-/// Args:
-///     {input}
 ///
 /// Example:
 ///     >>> interlock.ravel(interlock.zeros(2, 3)).shape
 ///     (6,)
 #[tensor_op(function, method, example = "x")]
-fn ravel(input: &CoreTensor) -> Result<CoreTensor> {
-    input.ravel()
-}
+fn ravel(input: &CoreTensor) -> Result<CoreTensor>;

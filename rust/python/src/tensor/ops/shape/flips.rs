@@ -7,7 +7,6 @@ use crate::tensor::operation::{Ints, tensor_op};
 /// Return a copy with the elements of dimensions in reverse order.
 ///
 /// Args:
-///     {input}
 ///     dims: The dimension or dimensions.
 ///
 /// Raises:
@@ -19,14 +18,9 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     tensor([[4, 3],
 ///             [2, 1]])
 #[tensor_op(function, method, example = "x, (1,)")]
-fn flip(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result<CoreTensor> {
-    input.flip(dims)
-}
+fn flip(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result<CoreTensor>;
 
 /// Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
-///
-/// Args:
-///     {input}
 ///
 /// Raises:
 ///     ShapeError: The tensor has fewer than two dimensions.
@@ -36,14 +30,9 @@ fn flip(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result
 ///     tensor([[2, 1],
 ///             [4, 3]])
 #[tensor_op(function, method, example = "x")]
-fn fliplr(input: &CoreTensor) -> Result<CoreTensor> {
-    input.fliplr()
-}
+fn fliplr(input: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a copy with the rows, which are along the first dimension, in reverse order.
-///
-/// Args:
-///     {input}
 ///
 /// Raises:
 ///     ShapeError: The tensor has no dimensions.
@@ -53,14 +42,11 @@ fn fliplr(input: &CoreTensor) -> Result<CoreTensor> {
 ///     tensor([[3, 4],
 ///             [1, 2]])
 #[tensor_op(function, method, example = "x")]
-fn flipud(input: &CoreTensor) -> Result<CoreTensor> {
-    input.flipud()
-}
+fn flipud(input: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a copy with the elements moved along dimensions. Those that are moved beyond the end come first.
 ///
 /// Args:
-///     {input}
 ///     shifts: The distance for each dimension; a negative one moves elements to the front.
 ///     dims: The dimension or dimensions. None means that the elements are moved in row-major order.
 ///

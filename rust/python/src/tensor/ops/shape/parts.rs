@@ -7,8 +7,6 @@ use crate::tensor::operation::{IntOrInts, Ints, Sections, tensor_op};
 /// Return a view at one index of a dimension, without that dimension.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     index: The index. Negative indices count from the end.
 ///
 /// Raises:
@@ -18,15 +16,11 @@ use crate::tensor::operation::{IntOrInts, Ints, Sections, tensor_op};
 ///     >>> interlock.select(interlock.tensor([[1, 2], [3, 4]]), 1, -1)
 ///     tensor([2, 4])
 #[tensor_op(function, method, view, example = "x, 1, 2")]
-fn select(input: &CoreTensor, dim: i64, index: i64) -> Result<CoreTensor> {
-    input.select(dim, index)
-}
+fn select(input: &CoreTensor, dim: i64, index: i64) -> Result<CoreTensor>;
 
 /// Return a view of some consecutive indices of a dimension.
 ///
 /// Args:
-///     {input}
-///     dim: The dimension.
 ///     start: The first index. A negative index counts from the end.
 ///     length: The number of indices.
 ///
@@ -39,9 +33,7 @@ fn select(input: &CoreTensor, dim: i64, index: i64) -> Result<CoreTensor> {
 ///     >>> interlock.narrow(interlock.arange(5), 0, 1, 3)
 ///     tensor([1, 2, 3])
 #[tensor_op(function, method, view, example = "x, 1, 1, 2")]
-fn narrow(input: &CoreTensor, dim: i64, start: i64, length: i64) -> Result<CoreTensor> {
-    input.narrow(dim, start, length)
-}
+fn narrow(input: &CoreTensor, dim: i64, start: i64, length: i64) -> Result<CoreTensor>;
 
 /// Return views of consecutive parts of a dimension.
 ///
@@ -51,13 +43,8 @@ fn narrow(input: &CoreTensor, dim: i64, start: i64, length: i64) -> Result<CoreT
 ///     tensor: The tensor.
 ///     split_size_or_sections: The size of each part, or a tuple or list with the size of each. With one size the last
 ///         part may be smaller.
-///     dim: The dimension.
-///
-/// Returns:
-///     A tuple of views.
 ///
 /// Raises:
-///     {no_dim}
 ///     {no_dimensions}
 ///     ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
 ///
@@ -92,16 +79,10 @@ fn split_by(
 /// The views are results of one node: while gradients are recorded they cannot be changed in place.
 ///
 /// Args:
-///     input: The tensor.
 ///     split_size: The size of each part, or a tuple or list with the size of each. With one size the last part may be
 ///         smaller.
-///     dim: The dimension.
-///
-/// Returns:
-///     A tuple of views.
 ///
 /// Raises:
-///     {no_dim}
 ///     {no_dimensions}
 ///     ArgumentError: A size is negative, the size is 0, or the sizes do not add up to the size of the dimension.
 ///
@@ -122,15 +103,9 @@ fn split_method(
 /// Return views of consecutive parts of a dimension with given sizes, like `split`.
 ///
 /// Args:
-///     {input}
 ///     split_sizes: The size of each part.
-///     dim: The dimension.
-///
-/// Returns:
-///     A tuple of views.
 ///
 /// Raises:
-///     {no_dim}
 ///     {no_dimensions}
 ///     ArgumentError: A size is negative, or the sizes do not add up to the size of the dimension.
 ///
@@ -142,24 +117,16 @@ fn split_with_sizes(
     input: &CoreTensor,
     split_sizes: &Ints,
     #[default(0)] dim: i64,
-) -> Result<Vec<CoreTensor>> {
-    input.split_with_sizes(split_sizes, dim)
-}
+) -> Result<Vec<CoreTensor>>;
 
 /// Return at most `chunks` views of consecutive parts of a dimension, of equal sizes except for the last.
 ///
 /// The views are results of one node: while gradients are recorded they cannot be changed in place.
 ///
 /// Args:
-///     {input}
 ///     chunks: The number of parts. There are fewer if the rounded up size of a part leaves none for the last ones.
-///     dim: The dimension.
-///
-/// Returns:
-///     A tuple of views.
 ///
 /// Raises:
-///     {no_dim}
 ///     {no_dimensions}
 ///     ArgumentError: `chunks` is not positive.
 ///
@@ -167,23 +134,15 @@ fn split_with_sizes(
 ///     >>> interlock.chunk(interlock.arange(5), 2)
 ///     (tensor([0, 1, 2]), tensor([3, 4]))
 #[tensor_op(function, method, view, example = "x, 2, 1")]
-fn chunk(input: &CoreTensor, chunks: i64, #[default(0)] dim: i64) -> Result<Vec<CoreTensor>> {
-    input.chunk(chunks, dim)
-}
+fn chunk(input: &CoreTensor, chunks: i64, #[default(0)] dim: i64) -> Result<Vec<CoreTensor>>;
 
 /// Return views of consecutive parts of a dimension, which can be changed in place.
 ///
 /// Args:
-///     {input}
 ///     indices_or_sections: The number of parts, the first of which are longer by 1 if the size is not a multiple; or a
 ///         tuple, list or one-dimensional tensor with the index at which each part after the first begins.
-///     dim: The dimension.
-///
-/// Returns:
-///     A tuple of views.
 ///
 /// Raises:
-///     {no_dim}
 ///     {no_dimensions}
 ///     ArgumentError: The number of parts is not positive.
 ///
@@ -207,20 +166,8 @@ fn tensor_split(
 ///
 /// The views are results of one node: while gradients are recorded they cannot be changed in place.
 ///
-/// Args:
-///     {input}
-///     dim: The dimension.
-///
-/// Returns:
-///     A tuple of views.
-///
-/// Raises:
-///     {no_dim}
-///
 /// Example:
 ///     >>> interlock.unbind(interlock.tensor([[1, 2], [3, 4]]))
 ///     (tensor([1, 2]), tensor([3, 4]))
 #[tensor_op(function, method, view, example = "x, 1")]
-fn unbind(input: &CoreTensor, #[default(0)] dim: i64) -> Result<Vec<CoreTensor>> {
-    input.unbind(dim)
-}
+fn unbind(input: &CoreTensor, #[default(0)] dim: i64) -> Result<Vec<CoreTensor>>;

@@ -8,7 +8,6 @@ use crate::tensor::operation::{IntOrTensor, Ints, tensor_op};
 /// Return a copy in which dimensions are repeated.
 ///
 /// Args:
-///     {input}
 ///     repeats: How often each dimension is repeated. Numbers beyond those of the dimensions are the sizes of new
 ///         dimensions, which come first.
 ///
@@ -21,14 +20,11 @@ use crate::tensor::operation::{IntOrTensor, Ints, tensor_op};
 ///     tensor([[1, 2, 1, 2],
 ///             [1, 2, 1, 2]])
 #[tensor_op(method, long, example = "x, 2, 1, 3")]
-fn repeat(input: &CoreTensor, #[variadic(required)] repeats: &Ints) -> Result<CoreTensor> {
-    input.repeat(repeats)
-}
+fn repeat(input: &CoreTensor, #[variadic(required)] repeats: &Ints) -> Result<CoreTensor>;
 
 /// Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 ///
 /// Args:
-///     {input}
 ///     dims: How often each dimension is repeated.
 ///
 /// Raises:
@@ -39,21 +35,17 @@ fn repeat(input: &CoreTensor, #[variadic(required)] repeats: &Ints) -> Result<Co
 ///     >>> interlock.tile(interlock.tensor([1, 2]), (2,))
 ///     tensor([1, 2, 1, 2])
 #[tensor_op(function, method, long, example = "x, (2,)")]
-fn tile(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result<CoreTensor> {
-    input.tile(dims)
-}
+fn tile(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result<CoreTensor>;
 
 /// Return a copy in which elements along a dimension are repeated, each one several times in a row.
 ///
 /// Args:
-///     {input}
 ///     repeats: How often each element is repeated: an int, or an integer tensor with a number for each index of the
 ///         dimension. A tensor on a device is waited for.
 ///     dim: The dimension. None means that the tensor is flattened first.
 ///     output_size: The size of the dimension in the result, which is checked.
 ///
 /// Raises:
-///     {no_dim}
 ///     ArgumentError: A number is negative, or `output_size` is not the size of the result.
 ///     ShapeError: `repeats` is a tensor that does not have a number for each index.
 ///     DTypeError: `repeats` is not an integer tensor.

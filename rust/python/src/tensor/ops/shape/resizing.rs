@@ -13,12 +13,7 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 /// the last of them is dropped. If the tensor has the shape already, nothing changes.
 ///
 /// Args:
-///     args: The sizes, as separate ints or as one tuple or list.
-///     size: The sizes as a tuple or list, by name instead of `args`.
 ///     memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     ArgumentError: The tensor requires grad, also in no-grad mode, or a size is negative.
@@ -33,7 +28,6 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 ///             [3, 4]])
 #[tensor_op(
     inplace,
-    name = "resize",
     size = size.iter().fold(1, |count: usize, &size| count.saturating_mul(size)),
     example = "x.detach().clone(), 2, 2"
 )]
@@ -52,13 +46,9 @@ fn resize_(
 /// Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 ///
 /// Args:
-///     {input}
 ///     the_template: The tensor whose shape is used.
 ///     memory_format: `interlock.contiguous_format` or `interlock.preserve_format` makes a tensor contiguous that has the
 ///         shape already; None does not.
-///
-/// Returns:
-///     The tensor itself.
 ///
 /// Raises:
 ///     ArgumentError: The tensor requires grad, also in no-grad mode.
@@ -69,12 +59,7 @@ fn resize_(
 /// Example:
 ///     >>> interlock.tensor([[1, 2], [3, 4]]).resize_as_(interlock.zeros(3))
 ///     tensor([1, 2, 3])
-#[tensor_op(
-    inplace_function,
-    name = "resize_as",
-    size = the_template.numel(),
-    example = "x.detach().clone(), y"
-)]
+#[tensor_op(inplace_function, size = the_template.numel(), example = "x.detach().clone(), y")]
 fn resize_as_(
     _to: WriteTo,
     input: &CoreTensor,

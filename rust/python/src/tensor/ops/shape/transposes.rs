@@ -7,7 +7,6 @@ use crate::tensor::operation::{Ints, tensor_op};
 /// Return a view with two dimensions exchanged.
 ///
 /// Args:
-///     {input}
 ///     dim0: The first dimension. Negative dimensions count from the last.
 ///     dim1: The second dimension.
 ///
@@ -18,14 +17,11 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     >>> interlock.transpose(interlock.zeros(2, 3, 4), 0, -1).shape
 ///     (4, 3, 2)
 #[tensor_op(function, method, view, alias(swapdims), example = "x, 0, 1")]
-fn transpose(input: &CoreTensor, dim0: i64, dim1: i64) -> Result<CoreTensor> {
-    input.transpose(dim0, dim1)
-}
+fn transpose(input: &CoreTensor, dim0: i64, dim1: i64) -> Result<CoreTensor>;
 
 /// Return a view with two dimensions exchanged, as `transpose`.
 ///
 /// Args:
-///     {input}
 ///     axis0: The first dimension. Negative dimensions count from the last.
 ///     axis1: The second dimension.
 ///
@@ -44,7 +40,6 @@ fn swapaxes(input: &CoreTensor, axis0: i64, axis1: i64) -> Result<CoreTensor> {
 /// Return a view with permuted dimensions.
 ///
 /// Args:
-///     {input}
 ///     dims: The dimensions of the tensor in their new order.
 ///
 /// Raises:
@@ -55,14 +50,11 @@ fn swapaxes(input: &CoreTensor, axis0: i64, axis1: i64) -> Result<CoreTensor> {
 ///     >>> interlock.permute(interlock.zeros(2, 3, 4), (2, 0, 1)).shape
 ///     (4, 2, 3)
 #[tensor_op(function, method, view, example = "x, (1, 0)")]
-fn permute(input: &CoreTensor, #[variadic(method)] dims: &Ints) -> Result<CoreTensor> {
-    input.permute(dims)
-}
+fn permute(input: &CoreTensor, #[variadic(method)] dims: &Ints) -> Result<CoreTensor>;
 
 /// Return a view with dimensions at other positions. The other dimensions keep their order.
 ///
 /// Args:
-///     {input}
 ///     source: The dimension or dimensions that are moved.
 ///     destination: The new position of each of them.
 ///
@@ -74,14 +66,9 @@ fn permute(input: &CoreTensor, #[variadic(method)] dims: &Ints) -> Result<CoreTe
 ///     >>> interlock.movedim(interlock.zeros(2, 3, 4), 0, -1).shape
 ///     (3, 4, 2)
 #[tensor_op(function, method, view, alias(moveaxis), example = "x, (0, 1), (1, 0)")]
-fn movedim(input: &CoreTensor, source: &Ints, destination: &Ints) -> Result<CoreTensor> {
-    input.movedim(source, destination)
-}
+fn movedim(input: &CoreTensor, source: &Ints, destination: &Ints) -> Result<CoreTensor>;
 
 /// Return the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
-///
-/// Args:
-///     {input}
 ///
 /// Raises:
 ///     ShapeError: The tensor has more than two dimensions.
@@ -90,14 +77,9 @@ fn movedim(input: &CoreTensor, source: &Ints, destination: &Ints) -> Result<Core
 ///     >>> interlock.t(interlock.zeros(2, 3)).shape
 ///     (3, 2)
 #[tensor_op(function, method, view, example = "x")]
-fn t(input: &CoreTensor) -> Result<CoreTensor> {
-    input.t()
-}
+fn t(input: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the conjugate transpose of a matrix, or of each matrix of a batch. All dtypes are real, so it is `mT`.
-///
-/// Args:
-///     {input}
 ///
 /// Raises:
 ///     ShapeError: The tensor has one dimension.

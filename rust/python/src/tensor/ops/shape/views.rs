@@ -10,7 +10,6 @@ use crate::tensor::operation::{Ints, SizesOrDType, tensor_op};
 /// has no history and is not a view for autograd, but in-place changes of it count as changes of this tensor.
 ///
 /// Args:
-///     {input}
 ///     size: The sizes, one of which may be -1 and is inferred, or a dtype.
 ///     dtype: The dtype, by name.
 ///
@@ -51,7 +50,6 @@ fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType
 /// Return the elements in another shape: a view if possible, else a copy.
 ///
 /// Args:
-///     {input}
 ///     shape: The sizes. One may be -1, and is inferred.
 ///
 /// Raises:
@@ -62,14 +60,11 @@ fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType
 ///     tensor([[0, 1],
 ///             [2, 3]])
 #[tensor_op(function, method, example = "x, (3, 2)")]
-fn reshape(input: &CoreTensor, #[variadic(method)] shape: &Ints) -> Result<CoreTensor> {
-    input.reshape(shape)
-}
+fn reshape(input: &CoreTensor, #[variadic(method)] shape: &Ints) -> Result<CoreTensor>;
 
 /// Return a view in which dimensions of size 1 are repeated without a copy.
 ///
 /// Args:
-///     {input}
 ///     size: The new sizes. -1 keeps a size; new dimensions come first.
 ///
 /// Raises:
@@ -80,14 +75,11 @@ fn reshape(input: &CoreTensor, #[variadic(method)] shape: &Ints) -> Result<CoreT
 ///     tensor([[1, 1, 1],
 ///             [2, 2, 2]])
 #[tensor_op(method, view, example = "y, 2, 3")]
-fn expand(input: &CoreTensor, #[variadic] size: &Ints) -> Result<CoreTensor> {
-    input.expand(size)
-}
+fn expand(input: &CoreTensor, #[variadic] size: &Ints) -> Result<CoreTensor>;
 
 /// Return a view in which dimensions of size 1 are repeated, as `expand`.
 ///
 /// Args:
-///     {input}
 ///     size: The new sizes. -1 keeps a size; new dimensions come first.
 ///
 /// Raises:
@@ -105,7 +97,6 @@ fn broadcast_to(input: &CoreTensor, #[variadic(method)] size: &Ints) -> Result<C
 /// Return a view with the shape of another tensor.
 ///
 /// Args:
-///     {input}
 ///     other: The tensor whose shape is used.
 ///
 /// Raises:
@@ -117,14 +108,11 @@ fn broadcast_to(input: &CoreTensor, #[variadic(method)] size: &Ints) -> Result<C
 ///     tensor([[0, 1],
 ///             [2, 3]])
 #[tensor_op(method, view, example = "x, z.reshape(3, 2)")]
-fn view_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
-    input.view_as(other)
-}
+fn view_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return the elements in the shape of another tensor: a view if possible, else a copy.
 ///
 /// Args:
-///     {input}
 ///     other: The tensor whose shape is used.
 ///
 /// Raises:
@@ -135,14 +123,11 @@ fn view_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
 ///     >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
 ///     tensor([0, 2, 1, 3])
 #[tensor_op(method, example = "x, z.reshape(3, 2)")]
-fn reshape_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
-    input.reshape_as(other)
-}
+fn reshape_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
 ///
 /// Args:
-///     {input}
 ///     other: The tensor whose shape is used.
 ///
 /// Raises:
@@ -154,14 +139,11 @@ fn reshape_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
 ///     tensor([[1, 2],
 ///             [1, 2]])
 #[tensor_op(method, view, example = "y, x")]
-fn expand_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor> {
-    input.expand_as(other)
-}
+fn expand_as(input: &CoreTensor, other: &CoreTensor) -> Result<CoreTensor>;
 
 /// Return a view of the storage with any sizes and strides.
 ///
 /// Args:
-///     {input}
 ///     size: The sizes, as an int or as a tuple or list.
 ///     stride: The stride of each dimension in elements, not negative.
 ///     storage_offset: The offset of the first element in the storage, in elements. None means the offset of the tensor.
