@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
-# Frames of these modules run on behalf of their callers. `call_site.rs` also lists those outside of interlock.
+# Frames of these modules run on behalf of their callers; `call_site.rs` lists those outside of interlock.
 _PASSED_ON = (
     "interlock.settings",
     "interlock.integrations",

@@ -161,7 +161,7 @@ def test_error_of_a_fault_of_a_scenario_names_its_index() -> None:
     # No driver uses the injector.
     with pytest.raises(errors.NoAcceleratorError):
         testing.Scenario([{"number": 1}]).inject(testing.FaultInjector())
-    with pytest.raises(TypeError, match="Scenario.inject: faults must be a FaultInjector, got 3"):
+    with pytest.raises(TypeError, match=r"Scenario\.inject: faults must be a FaultInjector, got 3"):
         testing.Scenario().inject(cast(Any, 3))
     with pytest.raises(errors.ArgumentError, match="number must be at least 1") as refused:
         testing.Scenario([{"number": 1}, {"number": 0}]).inject(testing.FaultInjector())

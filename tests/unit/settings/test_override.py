@@ -202,11 +202,14 @@ def test_third_value_is_left_and_reported(library: Library) -> None:
 
 @pytest.mark.parametrize("value", [2, 3])
 def test_nested_scope_sets_its_value_over_a_third_one(library: Library, value: int) -> None:
-    with pytest.warns(SettingWarning, match=r"mylib\.level was set to 7"), levels(2):
-        library.set_level(7)
-        with levels(value):
-            assert library.values["level"] == value
-        assert library.values["level"] == 7
+    outer = levels(2)
+    outer.__enter__()
+    library.set_level(7)
+    with levels(value):
+        assert library.values["level"] == value
+    assert library.values["level"] == 7
+    with pytest.warns(SettingWarning, match=r"mylib\.level was set to 7"):
+        outer.__exit__(None, None, None)
     assert library.values["level"] == 7
     library.set_level(1)
 
