@@ -154,9 +154,10 @@ def history(
 ) -> Recording:
     """Record the events of the caching allocator until the returned object is stopped.
 
-    A process has one history: each call discards the recorded events and starts again. After the recording is
-    stopped, the events and the stacks of live blocks are still available. Does not initialize a driver; the
-    recording starts when one is initialized.
+    A process has one history: each call discards the recorded events and starts again, so blocks do not nest:
+    an inner one ends the recording of the outer one. After the recording is stopped, the events and the stacks
+    of live blocks are still available. Does not initialize a driver; the recording starts when one is
+    initialized.
 
     Args:
         max_entries: The number of most recent events to keep for each device; None keeps all. With 0, only

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use once_cell::race::OnceBox;
 
 use interlock_core::binding::thread::{self as binding, DeviceObject, DeviceSlots};
+use interlock_core::named_enum;
 use interlock_core::thread::ThreadState;
 use interlock_driver::{
     CaptureId, Copy, DeviceIndex, DriverRuntime, Fill, HostFn, KeepAlive, Owners, StreamHandle, WaitTarget,
@@ -71,27 +72,28 @@ pub(crate) trait StreamHome: Any + fmt::Debug + Send + Sync {
     fn on_external_stream_dropped(&'static self, id: i64, stream: StreamHandle);
 }
 
-/// The origin of a stream.
-///
-/// ```
-/// use interlock_accelerator::{Stream, StreamKind};
-///
-/// interlock_accelerator::use_named("host")?;
-/// assert_eq!(Stream::default_of(None)?.kind(), StreamKind::Default);
-/// assert_eq!(Stream::new(None, 0)?.kind(), StreamKind::Pooled);
-/// # Ok::<(), interlock_accelerator::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StreamKind {
-    /// The default stream of its device.
-    Default,
-    /// A stream of the pool, which may be shared with other parts of the program.
-    Pooled,
-    /// Created for the caller alone.
-    Dedicated,
-    /// Created by another library.
-    External,
+named_enum! {
+    /// The origin of a stream.
+    ///
+    /// ```
+    /// use interlock_accelerator::{Stream, StreamKind};
+    ///
+    /// interlock_accelerator::use_named("host")?;
+    /// assert_eq!(Stream::default_of(None)?.kind(), StreamKind::Default);
+    /// assert_eq!(Stream::new(None, 0)?.kind().name(), "pooled");
+    /// # Ok::<(), interlock_accelerator::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StreamKind {
+        /// The default stream of its device.
+        Default => "default",
+        /// A stream of the pool, which may be shared with other parts of the program.
+        Pooled => "pooled",
+        /// Created for the caller alone.
+        Dedicated => "dedicated",
+        /// Created by another library.
+        External => "external",
+    }
 }
 
 impl Stream {
@@ -315,7 +317,7 @@ impl fmt::Debug for Stream {
 impl fmt::Debug for StreamInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let device = self.started.device(self.handle.device);
-        write!(f, "Stream({} on {device}, {:?})", self.id, self.kind)
+        write!(f, "Stream({} on {device}, {})", self.id, self.kind)
     }
 }
 

@@ -253,12 +253,7 @@ impl Stream {
     }
 
     fn __repr__(&self) -> String {
-        let kind = match self.core.kind() {
-            StreamKind::Default => "default",
-            StreamKind::Pooled => "pooled",
-            StreamKind::Dedicated => "dedicated",
-            _ => "external",
-        };
+        let kind = self.core.kind();
         let (device, index) = (self.core.device().kind(), self.core.device_index());
         let (id, priority) = (self.core.id(), self.core.priority());
         format!(
