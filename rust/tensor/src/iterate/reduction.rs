@@ -7,7 +7,7 @@ use super::plan::{Continuation, Plan, PlanOperand};
 use super::run::{BLOCK, Block, is_stored_as};
 use super::slices::new_tensor;
 use crate::layout::Layout;
-use crate::loops::{ROWS, ReduceLoop, conversion};
+use crate::loops::{CacheAligned, ROWS, ReduceLoop, conversion};
 use crate::storage::Span;
 use crate::storage::fallible_alloc::try_from_elem;
 use crate::{DType, Error, Result, Tensor};
@@ -58,6 +58,9 @@ pub(crate) fn reduce(
     Ok(out)
 }
 
+/// The number of words of a cache line.
+const LINE: usize = align_of::<CacheAligned<u64>>() / size_of::<u64>();
+
 /// The states of results, for a loop.
 struct States<'a> {
     reduce_loop: &'a dyn ReduceLoop,
@@ -69,15 +72,17 @@ struct States<'a> {
 impl<'a> States<'a> {
     /// Returns states of no elements.
     fn new(reduce_loop: &'a dyn ReduceLoop, count: usize) -> Result<Self> {
-        let bytes = count.saturating_mul(reduce_loop.state_size());
-        let mut memory = try_from_elem(0u64, bytes.div_ceil(size_of::<u64>()))?;
+        let words = count.saturating_mul(reduce_loop.state_size()).div_ceil(size_of::<u64>());
+        let mut states = States { reduce_loop, memory: try_from_elem(0, words.saturating_add(LINE))?, count };
         // SAFETY: the memory has room for the states.
-        unsafe { reduce_loop.begin(memory.as_mut_ptr().cast(), count) };
-        Ok(States { reduce_loop, memory, count })
+        unsafe { reduce_loop.begin(states.pointer(), count) };
+        Ok(states)
     }
 
+    /// Returns the address of the states, at which a cache line begins.
     fn pointer(&mut self) -> *mut u8 {
-        self.memory.as_mut_ptr().cast()
+        let start = self.memory.as_mut_ptr();
+        start.wrapping_add(start.align_offset(LINE * size_of::<u64>())).cast()
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::joined_rows::JoinedRows;
 use super::plan::{Plan, Runs};
 use crate::DType;
-use crate::loops::{Conversion, ElementLoop, MAX_OPERANDS, Run, conversion};
+use crate::loops::{CacheAligned, Conversion, ElementLoop, MAX_OPERANDS, Run, conversion};
 use crate::storage::Span;
 
 /// The number of elements of every type that fit a block. The blocks of all operands fit the L1 cache.
@@ -15,15 +15,15 @@ pub(super) const BLOCK: usize = 512;
 
 /// Memory for a block of elements of any type.
 #[derive(Clone, Copy)]
-pub(super) struct Block([MaybeUninit<u64>; BLOCK]);
+pub(super) struct Block(CacheAligned<[MaybeUninit<u64>; BLOCK]>);
 
 impl Block {
     pub(super) fn uninit() -> Self {
-        Block([MaybeUninit::uninit(); BLOCK])
+        Block(CacheAligned([MaybeUninit::uninit(); BLOCK]))
     }
 
     pub(super) fn pointer(&mut self) -> *mut u8 {
-        self.0.as_mut_ptr().cast()
+        self.0.0.as_mut_ptr().cast()
     }
 
     /// Returns how many elements of each operand of a loop fit a block.

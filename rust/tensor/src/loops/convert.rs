@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::cache_aligned::CacheAligned;
 use super::element_loop::{ElementLoop, MAX_OPERANDS, Run};
 use super::halves;
 use super::vectorized::{try_vectorized, vectorized};
@@ -52,7 +53,7 @@ unsafe fn by_way_of_singles(
     (source, source_step): (*const u8, usize),
     count: usize,
 ) {
-    let mut singles = [MaybeUninit::<f32>::uninit(); BLOCK];
+    let CacheAligned(singles) = &mut CacheAligned([MaybeUninit::<f32>::uninit(); BLOCK]);
     let singles = singles.as_mut_ptr().cast();
     for first in (0..count).step_by(BLOCK) {
         let length = BLOCK.min(count - first);

@@ -1,5 +1,7 @@
 //! Folds of floating-point elements in lanes.
 
+use super::cache_aligned::CacheAligned;
+
 /// The number of states among which elements are divided, element `i` to state `i % LANES`. It is the same on every CPU, so
 /// that sums have equal bits; as many vector registers hide the latency of an addition.
 pub(super) const LANES: usize = 32;
@@ -62,7 +64,8 @@ pub(super) fn in_lanes<const N: usize, T: Copy, A: Copy>(
     add: &impl Fn(A, T) -> A,
     merge: &impl Fn(A, A) -> A,
 ) -> A {
-    let mut lanes = [start; N];
+    // The compiler keeps many lanes in memory.
+    let CacheAligned(lanes) = &mut CacheAligned([start; N]);
     while count - *first >= N {
         for (lane, index) in lanes.iter_mut().zip(*first..) {
             *lane = add(*lane, element(index));

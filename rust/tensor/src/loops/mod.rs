@@ -4,6 +4,7 @@
 //! which runs there are ([`crate::iterate`]), locks, threads and queueing on devices. NumPy's ufuncs are made in this way.
 
 mod blocks;
+mod cache_aligned;
 mod convert;
 mod element_loop;
 mod elementwise;
@@ -19,6 +20,7 @@ mod rows;
 pub(crate) mod scaled;
 mod vectorized;
 
+pub(crate) use cache_aligned::CacheAligned;
 pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip3};
