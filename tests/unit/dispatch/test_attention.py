@@ -399,6 +399,38 @@ def test_layer_takes_its_fast_path_and_records_why_not() -> None:
     np.testing.assert_allclose(by_length.detach().transpose(0, 1).numpy(), fast, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("changed", "operands", "mask", "reason"),
+    [
+        ({}, "copy", None, "needs query, key and value that are one tensor"),
+        ({"num_heads": 1}, "same", None, "needs an even number of heads, got 1"),
+        ({"bias": False}, "same", None, "needs biases"),
+        ({"batch_first": False}, "same", None, "needs batch_first"),
+        ({}, "same", interlock.zeros(3, 3), "needs masks of bools"),
+    ],
+)
+def test_layer_records_what_the_fast_path_needs(
+    changed: dict[str, Any], operands: str, mask: Tensor | None, reason: str
+) -> None:
+    options: dict[str, Any] = {"embed_dim": 8, "num_heads": 2, "batch_first": True}
+    layer, x = nn.MultiheadAttention(**(options | changed)).eval(), interlock.ones(3, 3, 8)
+    others = (x.clone(), x.clone()) if operands == "copy" else (x, x)
+    with interlock.no_grad(), dispatch.record() as calls:
+        layer(x, *others, need_weights=False, attn_mask=mask)
+    assert (calls[-1].kernel, str(calls[-1].considered[0].reason)) == ("composed", reason)
+
+
+def test_causal_hint_of_the_layer_equals_its_mask() -> None:
+    layer = nn.MultiheadAttention(8, 2, batch_first=True)
+    x = interlock.tensor(np.random.default_rng(2).random((1, 3, 8), np.float32))
+    mask = interlock.ones(3, 3, dtype=interlock.bool).triu(1)
+    masked, hinted = (
+        layer(x, x, x, need_weights=False, attn_mask=mask, is_causal=is_causal)[0]
+        for is_causal in (False, True)
+    )
+    assert hinted.allclose(masked, rtol=1e-5, atol=1e-6)
+
+
 def test_layer_has_the_parameters_of_pytorch() -> None:
     layer = nn.MultiheadAttention(8, 2)
     shapes = {name: tensor.shape for name, tensor in layer.named_parameters()}

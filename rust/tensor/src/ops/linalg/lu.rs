@@ -6,10 +6,11 @@ use super::kernels::{self, LinalgArgs};
 use super::solve::err_sizes;
 use super::{
     A, as_transposed, batch_of, broadcast_batches, check_matrices, check_operands, check_square, expanded,
-    identity_like, lu_info, matrix_sizes, scale_columns, shown_info, size_of, transposed,
+    identity_like, lu_info, matrix_sizes, scale_columns, shown_info, transposed,
 };
 use crate::elementwise::equal;
 use crate::iterate::try_along_last_dim;
+use crate::layout::signed;
 use crate::ops::elementwise::operand::check_dtype;
 use crate::products::linalg::{Factors, Routine};
 use crate::recording::{BackwardContext, NodeBuilder};
@@ -17,7 +18,7 @@ use crate::{DType, Error, Result, Scalar, Tensor, TensorOptions, iterate};
 
 /// Returns as many integers from `first` on.
 fn counted(first: i64, count: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
-    Tensor::arange(first.into(), size_of(count).saturating_add(first).into(), Scalar::Int(1), options)
+    Tensor::arange(first.into(), signed(count).saturating_add(first).into(), Scalar::Int(1), options)
 }
 
 /// Returns, for each matrix, the rows of the matrix in the order of the rows of its LU factors, as int64. Pivots are int32.
@@ -67,7 +68,7 @@ impl Tensor {
         const OP: &str = "lu";
         let (factors, pivots, _) = self.lu_factor_for(OP, pivot, false)?;
         let [rows, columns] = matrix_sizes(self);
-        let least = size_of(rows.min(columns));
+        let least = signed(rows.min(columns));
         let order = permutation_of(OP, &pivots, rows)?.unsqueeze(-1)?;
         let positions = counted(0, rows, (DType::Int64, self.placement()))?;
         let permutation = as_transposed(&equal(&order, &positions)?.cast(self.dtype())?)?;
@@ -151,7 +152,7 @@ fn lu_factor_backward(
     const OP: &str = "lu_factor";
     let (factors, pivots) = (ctx.saved(factors)?, ctx.saved(pivots)?);
     let [rows, columns] = matrix_sizes(&factors);
-    let (least, more) = (size_of(rows.min(columns)), size_of(rows.abs_diff(columns)));
+    let (least, more) = (signed(rows.min(columns)), signed(rows.abs_diff(columns)));
     let (dim, is_wide) = (if columns > rows { -1 } else { -2 }, columns > rows);
     let part = |tensor: &Tensor, start: i64, length: i64| tensor.narrow(dim, start, length);
     let square = part(&factors, 0, least)?;

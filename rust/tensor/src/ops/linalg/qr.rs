@@ -3,7 +3,8 @@
 use interlock::dispatch::Call;
 
 use super::kernels::{self, LinalgArgs};
-use super::{A, check_matrices, matrix_sizes, size_of, transposed};
+use super::{A, check_matrices, matrix_sizes, transposed};
+use crate::layout::signed;
 use crate::products::linalg::Routine;
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::{Error, Result, Tensor, iterate};
@@ -79,7 +80,7 @@ fn qr_backward(
         None => like.mul(0.0),
     };
     let (of_q, of_r) = (gradient(0, &q)?, gradient(1, &r)?);
-    let (size, more) = (size_of(rows.min(columns)), size_of(columns.saturating_sub(rows)));
+    let (size, more) = (signed(rows.min(columns)), signed(columns.saturating_sub(rows)));
     let part = |tensor: &Tensor, start: i64, length: i64| tensor.narrow(-1, start, length);
     let (square, of_square) = (part(&r, 0, size)?, part(&of_r, 0, size)?);
     if more == 0 {

@@ -4,9 +4,10 @@ use interlock::dispatch::Call;
 
 use super::kernels::{self, LinalgArgs};
 use super::{
-    A, as_transposed, check_info, check_matrices, identity_like, matrix_sizes, scale_columns, size_of, skew,
+    A, as_transposed, check_info, check_matrices, identity_like, matrix_sizes, scale_columns, skew,
     transposed,
 };
+use crate::layout::signed;
 use crate::products::linalg::Routine;
 use crate::recording::{BackwardContext, NodeBuilder, is_recording};
 use crate::{Result, Tensor, iterate};
@@ -79,7 +80,7 @@ fn svd_backward(
     let (u, values, vh) = (ctx.saved(u)?, ctx.saved(values)?, ctx.saved(vh)?);
     let (rows, columns) = (matrix_sizes(&u)[0], matrix_sizes(&vh)[1]);
     let size = rows.min(columns);
-    let least = size_of(size);
+    let least = signed(size);
     let (u, vh) = (u.narrow(-1, 0, least)?, vh.narrow(-2, 0, least)?);
     let gradient = |index: usize| gradients.get(index).cloned().flatten();
     let of_u = gradient(0).map(|gradient| gradient.narrow(-1, 0, least)).transpose()?;

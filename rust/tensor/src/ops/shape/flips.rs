@@ -4,7 +4,7 @@ use crate::dtype::dispatch_size;
 use crate::error::Tuple;
 use crate::iterate::parts::{item, part, take};
 use crate::iterate::{NoInput, THREADED_ELEMENTS, TensorPart, for_each_tile, launch_with_layout, threads_on};
-use crate::layout::{Layout, distinct_dims, wrap_argument};
+use crate::layout::{Layout, distinct_dims, signed, wrap_argument};
 use crate::recording::NodeBuilder;
 use crate::{Element, Error, ErrorKind, Result, Tensor, iterate};
 
@@ -80,7 +80,7 @@ impl Tensor {
 /// Returns a contiguous copy of a tensor without history, with the elements moved along one dimension.
 fn rolled(source: &Tensor, shift: i64, at: usize) -> Result<Tensor> {
     let size = source.shape().get(at).copied().unwrap_or(0);
-    let (size, dim) = (i64::try_from(size).unwrap_or(i64::MAX), i64::try_from(at).unwrap_or(0));
+    let (size, dim) = (signed(size), signed(at));
     if size == 0 {
         return source.contiguous_copy();
     }
