@@ -35,17 +35,13 @@ impl PartialOrd for Bool8 {
 
 mod sealed {
     pub trait Sealed {}
-    impl Sealed for super::Bool8 {}
-    impl Sealed for u8 {}
-    impl Sealed for i8 {}
-    impl Sealed for i16 {}
-    impl Sealed for i32 {}
-    impl Sealed for i64 {}
-    impl Sealed for super::f16 {}
-    impl Sealed for super::bf16 {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
 }
+
+macro_rules! sealed {
+    ($($element:ty),*) => { $(impl sealed::Sealed for $element {})* };
+}
+
+sealed!(Bool8, u8, i8, i16, i32, i64, f16, bf16, f32, f64);
 
 /// A type that tensors can hold. Every bit pattern of its size is a valid element.
 pub trait Element: sealed::Sealed + Copy + Default + PartialOrd + Send + Sync + 'static {

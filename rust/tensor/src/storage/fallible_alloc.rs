@@ -2,6 +2,8 @@
 //! abort the process.
 
 use std::cell::Cell;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::OutOfMemory;
@@ -39,6 +41,12 @@ pub(crate) fn try_push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     values.try_reserve(1).map_err(|_| oom_error::<T>(values.len().saturating_add(1)))?;
     values.push(value);
     Ok(())
+}
+
+/// Reserves capacity of a map for one more entry.
+pub(crate) fn try_reserve_one<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> Result<()> {
+    let needed = map.len().saturating_add(1);
+    map.try_reserve(1).map_err(|_| oom_error::<(K, V)>(needed))
 }
 
 /// Appends text to a string.

@@ -43,8 +43,7 @@ pub(crate) fn record_pair(
         };
         // The engine sums over broadcast dimensions.
         Ok(vec![ctx.gradient(0, || of(of_left))?, ctx.gradient(1, || of(of_right))?])
-    })?;
-    Ok(())
+    })
 }
 
 /// Defines operations: the name, the dtypes, the node, the formula, and the gradients of both operands as expressions

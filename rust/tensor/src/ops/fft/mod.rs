@@ -265,10 +265,7 @@ fn resized(tensor: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
 /// Runs a transform and records it.
 fn transform(input: &Tensor, job: Job) -> Result<Tensor> {
     let out = FFT.call(&FftCall::new(input, &job), None, &FftArgs { input, job: &job })?;
-    if let Some(builder) = NodeBuilder::new(job.transform.node(), &[input])? {
-        let adjoint = Job { transform: job.transform.adjoint(), ..job };
-        builder
-            .set_history(&out, move |_, gradient| Ok(vec![Some(transform(gradient, adjoint.clone())?)]))?;
-    }
+    let (node, adjoint) = (job.transform.node(), Job { transform: job.transform.adjoint(), ..job });
+    NodeBuilder::record_linear(node, input, &out, move |gradient| transform(gradient, adjoint.clone()))?;
     Ok(out)
 }

@@ -2,7 +2,8 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
+use super::kernels;
+use super::solve::Triangular;
 use super::{A, check_matrices, matrix_sizes, transposed};
 use crate::layout::signed;
 use crate::products::linalg::Routine;
@@ -25,15 +26,12 @@ impl Tensor {
     pub fn qr(&self, mode: QrMode) -> Result<(Tensor, Tensor)> {
         const OP: &str = "qr";
         let routine = self.qr_routine(mode)?;
-        let found = kernels::call(&LinalgArgs { op: OP, routine, matrices: &self.detach(), sides: None })?;
-        let [q, r, _] = found.parts;
+        let [q, r, _] = kernels::call(OP, routine, &self.detach(), None)?.parts;
         let results = [iterate::cast(&q, self.dtype())?, iterate::cast(&r, self.dtype())?];
         if let Some(mut builder) = NodeBuilder::new("LinalgQrBackward0", &[self])? {
-            let [q, r] = &results;
-            let saved = [builder.save_output_of_several(q, 0)?, builder.save_output_of_several(r, 1)?];
-            builder.set_history_of_several(&results, move |ctx, gradients| {
-                qr_backward(ctx, gradients, saved, mode)
-            })?;
+            builder.save_results(&results)?;
+            builder
+                .set_history_of_several(&results, move |ctx, gradients| qr_backward(ctx, gradients, mode))?;
         }
         Ok(results.into())
     }
@@ -41,7 +39,7 @@ impl Tensor {
     /// Returns the choice of a kernel for a QR factorization now.
     pub fn explain_qr(&self, mode: QrMode) -> Result<Call> {
         let routine = self.qr_routine(mode)?;
-        Ok(kernels::explain(&LinalgArgs { op: "qr", routine, matrices: self, sides: None }))
+        Ok(kernels::explain(routine, self, None))
     }
 
     fn qr_routine(&self, mode: QrMode) -> Result<Routine> {
@@ -60,17 +58,12 @@ impl Tensor {
 /// Returns the gradient of matrices from those of the factors: `(GQ + Q copyltu(M)) R^-T` with `M = R GR^T - GQ^T Q`, where
 /// `copyltu` copies the strict lower triangle to the upper one (Walter and Lehmann). The columns of a wide matrix `[X Y]` beyond
 /// the square of R are `Y = Q V`, which adds `Y GV^T` to the gradient of Q.
-fn qr_backward(
-    ctx: &BackwardContext<'_>,
-    gradients: &[Option<Tensor>],
-    [q, r]: [usize; 2],
-    mode: QrMode,
-) -> Result<Tensor> {
+fn qr_backward(ctx: &BackwardContext<'_>, gradients: &[Option<Tensor>], mode: QrMode) -> Result<Tensor> {
     const OP: &str = "qr";
     if mode == QrMode::OnlyR {
         return Err(Error::not_differentiable(OP, "its gradient needs Q: use QrMode::Reduced"));
     }
-    let (q, r) = (ctx.saved(q)?, ctx.saved(r)?);
+    let (q, r) = (ctx.saved(0)?, ctx.saved(1)?);
     let (rows, columns) = (matrix_sizes(&q)[0], matrix_sizes(&r)[1]);
     if mode == QrMode::Complete && rows > columns {
         return Err(Error::not_differentiable(OP, "use QrMode::Reduced for more rows than columns"));
@@ -97,5 +90,5 @@ fn square_backward(q: &Tensor, r: &Tensor, of_q: &Tensor, of_r: &Tensor) -> Resu
     let m = r.matmul(&transposed(of_r)?)?.sub(&transposed(of_q)?.matmul(q)?)?;
     let symmetric = m.tril(0)?.add(&transposed(&m.tril(-1)?)?)?;
     let sum = of_q.add(&q.matmul(&symmetric)?)?;
-    transposed(r)?.solve_triangular_for("qr", &sum, false, false, false)
+    transposed(r)?.solve_triangular_for("qr", &sum, Triangular::LOWER.right())
 }

@@ -31,12 +31,10 @@ pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &L
     let whole = iterate::cast(&whole, gradient.dtype())?;
     let source_layout = geometry.clone();
     let out = whole.alias(geometry);
-    if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {
-        builder.set_history(&out, move |_, second| {
-            let whole = crate::ops::conversion::cast::copy_with_layout(second, &source_layout)?;
-            Ok(vec![Some(as_strided(&whole, part.clone())?)])
-        })?;
-    }
+    NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, &out, move |second| {
+        let whole = crate::ops::conversion::cast::copy_with_layout(second, &source_layout)?;
+        as_strided(&whole, part.clone())
+    })?;
     out.contiguous()
 }
 

@@ -15,10 +15,8 @@ impl Tensor {
         let bits = iterate::bits(self);
         let out = dispatch_size!(bits.dtype(), T => flip::<T>(&bits, &flipped))?;
         let out = iterate::reinterpret(&out, self.dtype());
-        if let Some(builder) = NodeBuilder::new("FlipBackward0", &[self])? {
-            let dims = dims.to_vec();
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.flip(&dims)?)]))?;
-        }
+        let dims = dims.to_vec();
+        NodeBuilder::record_linear("FlipBackward0", self, &out, move |gradient| gradient.flip(&dims))?;
         Ok(out)
     }
 
@@ -66,13 +64,11 @@ impl Tensor {
             }
             out
         };
-        if let Some(builder) = NodeBuilder::new("RollBackward0", &[self])? {
-            // The order is reversed, too: a dimension may be named twice.
-            let back: Vec<i64> =
-                shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
-            let dims: Vec<i64> = dims.iter().rev().copied().collect();
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.roll(&back, &dims)?)]))?;
-        }
+        // The order is reversed, too: a dimension may be named twice.
+        let back: Vec<i64> =
+            shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
+        let dims: Vec<i64> = dims.iter().rev().copied().collect();
+        NodeBuilder::record_linear("RollBackward0", self, &out, move |gradient| gradient.roll(&back, &dims))?;
         Ok(out)
     }
 }

@@ -74,14 +74,12 @@ impl Tensor {
             let copy = iterate::copy_as(op, &source, dense)?;
             copy.alias(Layout::contiguous(&shape))
         };
-        if let Some(builder) = NodeBuilder::new("RepeatBackward0", &[self])? {
-            let before = self.shape().to_vec();
-            builder.set_history(&out, move |_, gradient| {
-                let parts = gradient.reshaped(&interleaved)?;
-                let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
-                Ok(vec![Some(sum.reshaped(&before)?)])
-            })?;
-        }
+        let before = self.shape().to_vec();
+        NodeBuilder::record_linear("RepeatBackward0", self, &out, move |gradient| {
+            let parts = gradient.reshaped(&interleaved)?;
+            let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
+            sum.reshaped(&before)
+        })?;
         Ok(out)
     }
 
