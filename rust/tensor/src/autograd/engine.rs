@@ -10,7 +10,7 @@ use interlock::autograd::{scope_barrier, set_grad_enabled};
 use super::custom::GradBuffers;
 use super::edge::private::Source;
 use super::edge::{Differentiable, convert, kind, of_current_data};
-use super::hooks::{GradientKind, HookCalls};
+use super::hooks::HookCalls;
 use super::multi_grad::{self, MultiGradCalls};
 use super::run_node::NodeCall;
 use super::stream_sync::StreamSync;
@@ -22,7 +22,7 @@ use crate::storage::fallible_alloc::{
     check_memory, oom_error, try_collect, try_from_elem, try_push, try_reserve_one, try_with_capacity,
 };
 use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
-use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, Gradients, Node};
+use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, GradientKind, Gradients, Node};
 use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.

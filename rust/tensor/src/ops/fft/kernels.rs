@@ -129,7 +129,7 @@ fn run(args: &FftArgs<'_>, plans: &[Plan]) -> Result<Tensor> {
         current = dispatch_float!(current.dtype(), T => along.run::<T>(&current, plan.clone()))?;
     }
     // A transposed result is no view of another tensor of the program.
-    Ok(current.alias(current.layout().clone()))
+    Ok(current.detach())
 }
 
 /// A transform along one dimension.
