@@ -198,6 +198,42 @@ def test_kernels_of_the_cpu_equal_the_formula(kernel: str, is_causal: bool, shap
     np.testing.assert_allclose(out.numpy(), reference(*operands, is_causal=is_causal), rtol=1e-5, atol=1e-6)
 
 
+def noise(*shape: int) -> Tensor:
+    """Return random numbers of dtype float64."""
+    return interlock.tensor(np.random.default_rng(1).standard_normal(shape))
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "heads", "options"),
+    [
+        (130, 300, 4, {}),
+        (1, 1, 4, {"is_causal": True}),
+        (300, 130, 4, {"is_causal": True}),
+        (130, 300, 4, {"is_causal": True}),
+        (257, 256, 2, {"enable_gqa": True}),
+        (130, 300, 4, {"attn_mask": noise(3, 1, 130, 300) > 0.3}),
+        (130, 300, 1, {"attn_mask": noise(130, 300), "enable_gqa": True}),
+        (5, 7, 4, {"scale": -0.7}),
+    ],
+)
+def test_flash_and_math_agree_on_values_and_gradients(
+    rows: int, keys: int, heads: int, options: dict[str, Any]
+) -> None:
+    def run(kernel: str) -> list[Tensor]:
+        shapes = ((3, 4, rows, 5), (3, heads, keys, 5), (3, heads, keys, 5))
+        operands = tensors(*shapes, dtype=interlock.float64, requires_grad=True)
+        with sdpa_kernel(KERNELS[kernel]):
+            out = functional.scaled_dot_product_attention(*operands, **options)
+        assert out.grad_fn is not None
+        is_flash = out.grad_fn.name() == "ScaledDotProductFlashAttentionForCpuBackward0"
+        assert is_flash is (kernel == "flash")
+        (out * out).sum().backward()
+        return [out.detach(), *(operand.grad for operand in operands if operand.grad is not None)]
+
+    for flash, math in zip(run("flash"), run("math"), strict=True):
+        np.testing.assert_allclose(flash.numpy(), math.numpy(), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.usefixtures("host_accessible_memory")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", HALVES)
