@@ -6,6 +6,7 @@ use super::rounded_division::{RoundingMode, divide_with};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fills;
 use crate::layout::check_broadcastable_to;
+use crate::ops::conversion::transfer;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
 
@@ -229,9 +230,7 @@ impl Tensor {
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
         check_broadcastable_to(self.shape(), op, "src", source.shape())?;
-        let work = |_: Option<&mut NodeBuilder>| {
-            crate::ops::conversion::transfer::copy_into(self, source, non_blocking)
-        };
+        let work = |_: Option<&mut NodeBuilder>| transfer::copy_into(self, source, non_blocking);
         self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
             // The engine moves the gradient to the device of the source.
             Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])

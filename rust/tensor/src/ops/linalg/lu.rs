@@ -12,6 +12,7 @@ use crate::elementwise::equal;
 use crate::iterate::try_along_last_dim;
 use crate::layout::signed;
 use crate::ops::elementwise::operand::check_dtype;
+use crate::ops::shape::join::cat;
 use crate::products::linalg::{Factors, Routine};
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::{DType, Error, Result, Scalar, Tensor, TensorOptions, iterate};
@@ -178,7 +179,7 @@ fn lu_factor_backward(
     let inner = inner.add(&of_upper.matmul(&transposed(&upper)?)?.triu(0)?)?;
     let of_square = by_upper(&by_lower(&inner)?)?;
     let whole = match of_rest {
-        Some(of_rest) => crate::ops::shape::join::cat(&[of_square, of_rest], dim)?,
+        Some(of_rest) => cat(&[of_square, of_rest], dim)?,
         None => of_square,
     };
     let order = permutation_of(OP, &pivots, rows)?;

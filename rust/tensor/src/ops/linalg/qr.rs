@@ -6,6 +6,7 @@ use super::kernels;
 use super::solve::Triangular;
 use super::{A, check_matrices, matrix_sizes, transposed};
 use crate::layout::signed;
+use crate::ops::shape::join::cat;
 use crate::products::linalg::Routine;
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::{Error, Result, Tensor, iterate};
@@ -82,7 +83,7 @@ fn qr_backward(ctx: &BackwardContext<'_>, gradients: &[Option<Tensor>], mode: Qr
     let (rest, of_rest) = (part(&r, size, more)?, part(&of_r, size, more)?);
     let of_q = of_q.add(&q.matmul(&rest)?.matmul(&transposed(&of_rest)?)?)?;
     let of_first = square_backward(&q, &square, &of_q, &of_square)?;
-    crate::ops::shape::join::cat(&[of_first, q.matmul(&of_rest)?], -1)
+    cat(&[of_first, q.matmul(&of_rest)?], -1)
 }
 
 /// Returns the gradient for a square triangular factor.

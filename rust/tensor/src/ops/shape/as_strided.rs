@@ -2,7 +2,8 @@
 
 use super::views::view;
 use crate::dtype::dispatch_float;
-use crate::layout::{Layout, err_stride_count};
+use crate::layout::{Layout, checked_numel, err_stride_count};
+use crate::ops::conversion::cast::copy_with_layout;
 use crate::recording::NodeBuilder;
 use crate::{Error, Result, Tensor, iterate};
 
@@ -32,7 +33,7 @@ pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &L
     let source_layout = geometry.clone();
     let out = whole.alias(geometry);
     NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, &out, move |second| {
-        let whole = crate::ops::conversion::cast::copy_with_layout(second, &source_layout)?;
+        let whole = copy_with_layout(second, &source_layout)?;
         as_strided(&whole, part.clone())
     })?;
     out.contiguous()
@@ -45,7 +46,7 @@ impl Tensor {
         if shape.len() != strides.len() {
             return Err(err_stride_count(op, shape, strides));
         }
-        crate::layout::checked_numel(op, shape, self.dtype().size())?;
+        checked_numel(op, shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {
             let expected =

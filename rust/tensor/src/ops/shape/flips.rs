@@ -1,5 +1,6 @@
 //! Copies with the elements of dimensions in another order.
 
+use super::join::cat;
 use crate::dtype::dispatch_size;
 use crate::error::Tuple;
 use crate::iterate::parts::{item, part, take};
@@ -83,7 +84,7 @@ fn rolled(source: &Tensor, shift: i64, at: usize) -> Result<Tensor> {
     // The index that comes first. `i64::MIN` has no negation.
     let first = (size - shift.rem_euclid(size)) % size;
     let (tail, head) = (source.slice(dim, Some(first), None, 1)?, source.slice(dim, None, Some(first), 1)?);
-    crate::ops::shape::join::cat(&[tail, head], dim)
+    cat(&[tail, head], dim)
 }
 
 /// A dimension of the source.

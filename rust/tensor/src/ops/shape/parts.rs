@@ -1,5 +1,6 @@
 //! Views of all parts of a dimension, which are the results of one node.
 
+use super::join::{cat, stack};
 use super::views::layout;
 use crate::error::Tuple;
 use crate::layout::{Layout, signed, sizes_and_strides, wrap_dim};
@@ -51,7 +52,7 @@ impl<'a> Division<'a> {
         several_views(self.source, name, layouts, move |_, gradients| {
             let lengths = lengths.iter().copied().map(Some);
             let parts = parts_or_zeros(gradients, lengths, (&shape, at), options)?;
-            crate::ops::shape::join::cat(&parts, signed(at))
+            cat(&parts, signed(at))
         })
     }
 }
@@ -242,7 +243,7 @@ impl Tensor {
         let (shape, options) = (self.shape().to_vec(), self.options());
         several_views(self, "UnbindBackward0", layouts, move |_, gradients| {
             let parts = parts_or_zeros(gradients, std::iter::repeat_n(None, size), (&shape, at), options)?;
-            crate::ops::shape::join::stack(&parts, signed(at))
+            stack(&parts, signed(at))
         })
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::error::Tuple;
 use crate::layout::{
-    Layout, checked_ndim, distinct_dims, infer_size, signed, sizes_and_strides, view_strides, wrap_argument,
-    wrap_dim, wrap_index,
+    Layout, checked_ndim, checked_numel, distinct_dims, infer_size, signed, sizes_and_strides, view_strides,
+    wrap_argument, wrap_dim, wrap_index,
 };
+use crate::ops::reduction::sums::sum_to;
 use crate::recording::{NodeBuilder, track_view};
 use crate::storage::fallible_alloc::check_memory;
 use crate::{Error, ErrorKind, Result, Tensor};
@@ -192,11 +193,9 @@ impl Tensor {
         let mut dims = dims.collect::<Result<Vec<_>>>()?;
         dims.reverse();
         let layout = layout(self.storage_offset(), dims);
-        crate::layout::checked_numel(op, &layout.shape, self.dtype().size())?;
+        checked_numel(op, &layout.shape, self.dtype().size())?;
         let before = self.shape().to_vec();
-        view(self, "ExpandBackward0", layout, move |gradient| {
-            crate::ops::reduction::sums::sum_to(gradient, &before)
-        })
+        view(self, "ExpandBackward0", layout, move |gradient| sum_to(gradient, &before))
     }
 
     /// Returns a view at one index of a dimension, without that dimension.
