@@ -262,6 +262,20 @@ def test_activations_in_place(
     assert gradients[0] == gradients[1]
 
 
+def test_layer_norm_of_many_rows_adds_the_gradients_of_all() -> None:
+    x = (interlock.arange(15000, dtype=float64) * 0.618).frac().reshape(5000, 3) * 3
+
+    def gradients(rows: int) -> list[Tensor]:
+        leaves = [interlock.tensor([0.5, 1.0, 2.0], dtype=float64, requires_grad=True) for _ in range(2)]
+        for part in x.split(rows):
+            functional.layer_norm(part, (3,), *leaves).square().sum().backward()
+        return [leaf.grad for leaf in leaves if leaf.grad is not None]
+
+    whole, parts = gradients(5000), gradients(500)
+    assert len(whole) == len(parts) == 2
+    assert all(one.allclose(other, rtol=1e-8) for one, other in zip(whole, parts, strict=True))
+
+
 def test_layer_norm_has_the_values_of_pytorch() -> None:
     weight = interlock.tensor([0.5, 2.0, 1.0], dtype=float64)
     found = functional.layer_norm(numbers(), (3,), weight, weight - 1)

@@ -327,7 +327,7 @@ pub(crate) fn wrap_argument(
     dim: i64,
     ndim: usize,
 ) -> Result<usize> {
-    let count = i64::try_from(ndim.max(1)).unwrap_or(i64::MAX);
+    let count = signed(ndim.max(1));
     let counted = if dim < 0 { dim.saturating_add(count) } else { dim };
     match usize::try_from(counted) {
         Ok(found) if counted < count => Ok(found),
@@ -358,15 +358,20 @@ pub(crate) fn distinct_dims(
 
 /// Converts a possibly negative index of dimension `dim` to an index from the front.
 pub(crate) fn wrap_index(op: &'static str, index: i64, dim: usize, size: usize) -> Result<usize> {
-    let count = i64::try_from(size).unwrap_or(i64::MAX);
+    let count = signed(size);
     let counted = if index < 0 { index.saturating_add(count) } else { index };
     let found = usize::try_from(counted).ok().filter(|&found| found < size);
     found.ok_or_else(|| Error::index(op, index, dim, size))
 }
 
+/// Returns a size, an index or a dimension as the signed number that arguments are.
+pub(crate) fn signed(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// Returns sizes as the signed numbers that arguments are.
 pub(crate) fn signed_sizes(shape: &[usize]) -> Vec<i64> {
-    shape.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX)).collect()
+    shape.iter().copied().map(signed).collect()
 }
 
 /// Returns the sizes and strides as pairs, which `unzip` separates again.
@@ -444,40 +449,4 @@ pub(crate) fn view_strides(layout: &Layout, shape: &[usize]) -> Option<Vec<usize
     }
     strides.reverse();
     Some(strides)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ErrorKind;
-
-    #[test]
-    fn broadcast_aligns_shapes_at_the_last_dimension() {
-        assert_eq!(broadcast("add", &[3, 1], &[4]), Ok(vec![3, 4]));
-        assert_eq!(broadcast("add", &[], &[2, 0]), Ok(vec![2, 0]));
-        assert!(matches!(broadcast("add", &[2], &[3]), Err(Error::Refused { kind: ErrorKind::Shape, .. })));
-    }
-
-    #[test]
-    fn checked_numel_rejects_overflow_even_beside_a_size_of_zero() {
-        assert!(checked_numel("empty", &[usize::MAX, 2], 4).is_err());
-        assert!(checked_numel("empty", &[0, usize::MAX, 2], 4).is_err());
-        assert_eq!(checked_numel("empty", &[0, 5], 8), Ok(0));
-    }
-
-    #[test]
-    fn view_strides_of_a_transposed_matrix() {
-        let transposed = Layout { shape: vec![3, 2], strides: vec![1, 3], offset: 0 };
-        assert_eq!(view_strides(&transposed, &[6]), None);
-        assert_eq!(view_strides(&transposed, &[3, 1, 2]).map(|s| (s[0], s[2])), Some((1, 3)));
-        assert_eq!(view_strides(&Layout::contiguous(&[2, 3]), &[3, 2]), Some(vec![2, 1]));
-    }
-
-    #[test]
-    fn infer_size_infers_one_size() {
-        assert_eq!(infer_size("view", &[2, -1], &[6]), Ok(vec![2, 3]));
-        assert!(infer_size("view", &[4], &[6]).is_err());
-        assert!(infer_size("view", &[-1, -1], &[6]).is_err());
-        assert!(infer_size("view", &[-1, 0], &[0]).is_err());
-    }
 }

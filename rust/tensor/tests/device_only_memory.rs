@@ -151,12 +151,9 @@ fn operations_on_inaccessible_device_memory_are_unsupported() {
         ("add_", twin.add_(1i64).cloned()),
     ];
     for (operation, result) in refused {
-        let Err(Error::Accelerator(interlock::accelerator::Error::Unsupported {
-            operation: reported,
-            device,
-        })) = result
-        else {
-            panic!("{operation}: {result:?}")
+        let Err(Error::Accelerator(error)) = result else { panic!("{operation}: {result:?}") };
+        let interlock::accelerator::Error::Unsupported { operation: reported, device } = *error else {
+            panic!("{operation}: {error}")
         };
         // An operation that computes in another type converts first.
         assert!(reported == operation || (operation == "exp" && reported == "to"), "{operation}: {reported}");

@@ -8,4 +8,3 @@ mod autograd;
 mod device_only_memory;
 mod devices;
 mod foreign_kernels;
-mod halves;

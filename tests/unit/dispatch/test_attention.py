@@ -198,6 +198,42 @@ def test_kernels_of_the_cpu_equal_the_formula(kernel: str, is_causal: bool, shap
     np.testing.assert_allclose(out.numpy(), reference(*operands, is_causal=is_causal), rtol=1e-5, atol=1e-6)
 
 
+def noise(*shape: int) -> Tensor:
+    """Return random numbers of dtype float64."""
+    return interlock.tensor(np.random.default_rng(1).standard_normal(shape))
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "heads", "options"),
+    [
+        (130, 300, 4, {}),
+        (1, 1, 4, {"is_causal": True}),
+        (300, 130, 4, {"is_causal": True}),
+        (130, 300, 4, {"is_causal": True}),
+        (257, 256, 2, {"enable_gqa": True}),
+        (130, 300, 4, {"attn_mask": noise(3, 1, 130, 300) > 0.3}),
+        (130, 300, 1, {"attn_mask": noise(130, 300), "enable_gqa": True}),
+        (5, 7, 4, {"scale": -0.7}),
+    ],
+)
+def test_flash_and_math_agree_on_values_and_gradients(
+    rows: int, keys: int, heads: int, options: dict[str, Any]
+) -> None:
+    def run(kernel: str) -> list[Tensor]:
+        shapes = ((3, 4, rows, 5), (3, heads, keys, 5), (3, heads, keys, 5))
+        operands = tensors(*shapes, dtype=interlock.float64, requires_grad=True)
+        with sdpa_kernel(KERNELS[kernel]):
+            out = functional.scaled_dot_product_attention(*operands, **options)
+        assert out.grad_fn is not None
+        is_flash = out.grad_fn.name() == "ScaledDotProductFlashAttentionForCpuBackward0"
+        assert is_flash is (kernel == "flash")
+        (out * out).sum().backward()
+        return [out.detach(), *(operand.grad for operand in operands if operand.grad is not None)]
+
+    for flash, math in zip(run("flash"), run("math"), strict=True):
+        np.testing.assert_allclose(flash.numpy(), math.numpy(), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.usefixtures("host_accessible_memory")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", HALVES)
@@ -397,6 +433,38 @@ def test_layer_takes_its_fast_path_and_records_why_not() -> None:
     other.load_state_dict(layer.state_dict())
     by_length, _ = other(*[x.transpose(0, 1)] * 3, need_weights=False)
     np.testing.assert_allclose(by_length.detach().transpose(0, 1).numpy(), fast, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "operands", "mask", "reason"),
+    [
+        ({}, "copy", None, "needs query, key and value that are one tensor"),
+        ({"num_heads": 1}, "same", None, "needs an even number of heads, got 1"),
+        ({"bias": False}, "same", None, "needs biases"),
+        ({"batch_first": False}, "same", None, "needs batch_first"),
+        ({}, "same", interlock.zeros(3, 3), "needs masks of bools"),
+    ],
+)
+def test_layer_records_what_the_fast_path_needs(
+    changed: dict[str, Any], operands: str, mask: Tensor | None, reason: str
+) -> None:
+    options: dict[str, Any] = {"embed_dim": 8, "num_heads": 2, "batch_first": True}
+    layer, x = nn.MultiheadAttention(**(options | changed)).eval(), interlock.ones(3, 3, 8)
+    others = (x.clone(), x.clone()) if operands == "copy" else (x, x)
+    with interlock.no_grad(), dispatch.record() as calls:
+        layer(x, *others, need_weights=False, attn_mask=mask)
+    assert (calls[-1].kernel, str(calls[-1].considered[0].reason)) == ("composed", reason)
+
+
+def test_causal_hint_of_the_layer_equals_its_mask() -> None:
+    layer = nn.MultiheadAttention(8, 2, batch_first=True)
+    x = interlock.tensor(np.random.default_rng(2).random((1, 3, 8), np.float32))
+    mask = interlock.ones(3, 3, dtype=interlock.bool).triu(1)
+    masked, hinted = (
+        layer(x, x, x, need_weights=False, attn_mask=mask, is_causal=is_causal)[0]
+        for is_causal in (False, True)
+    )
+    assert hinted.allclose(masked, rtol=1e-5, atol=1e-6)
 
 
 def test_layer_has_the_parameters_of_pytorch() -> None:

@@ -88,10 +88,22 @@ def test_factories_refuse_invalid_sizes() -> None:
         interlock.zeros(-1)
     with pytest.raises(RuntimeError, match="more elements"):
         interlock.zeros(2**62, 2**62)
+    with pytest.raises(RuntimeError, match="more elements"):
+        interlock.zeros(0, 2**62, 4)
     with pytest.raises(RuntimeError, match="64"):
         interlock.zeros([1] * 65)
     with pytest.raises(TypeError, match="float"):
         interlock.zeros(2.0)  # type: ignore[arg-type]
+
+
+def test_empty_strided_has_the_strides() -> None:
+    x = interlock.empty_strided((2, 3), (1, 4))
+    assert (x.shape, x.stride()) == ((2, 3), (1, 4))
+    assert x.as_strided((10,), (1,)).shape == (10,), "the memory between the elements is part of it"
+    with pytest.raises(RuntimeError, match=r"^empty_strided: stride must have one number for each size"):
+        interlock.empty_strided((2,), (1, 1))
+    with pytest.raises(RuntimeError, match=r"^empty_strided: shape"):
+        interlock.empty_strided((2,), (2**63 - 1,))
 
 
 def test_arange_excludes_its_end() -> None:
@@ -102,6 +114,21 @@ def test_arange_excludes_its_end() -> None:
     for wrong in [(0, 1, 0), (0, 1, -1), (0, float("inf"), 1)]:
         with pytest.raises(RuntimeError, match="arange"):
             interlock.arange(*wrong)
+
+
+def test_spaced_numbers_include_both_bounds() -> None:
+    assert interlock.linspace(0, 1, 5).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert interlock.linspace(2, 1, 1).tolist() == [2.0]
+    assert interlock.linspace(0, 10, 4, dtype=interlock.int64).tolist() == [0, 3, 6, 10]
+    assert interlock.linspace(-3.5, 3.5, 4, dtype=interlock.int64).tolist() == [-3, -1, 1, 3]
+    assert interlock.linspace(0, 1, 0).shape == (0,)
+    assert interlock.logspace(-1, 0, 3, dtype=interlock.float64).tolist() == pytest.approx([0.1, 0.1**0.5, 1])
+
+
+def test_eye_has_ones_on_the_diagonal() -> None:
+    assert interlock.eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert interlock.eye(3, 2, dtype=interlock.bool).int().tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert interlock.eye(0, 3).shape == (0, 3)
 
 
 def test_manual_seed_makes_random_numbers_repeat() -> None:

@@ -262,3 +262,46 @@ def test_training_step_in_halves(dtype: interlock.dtype) -> None:
     interlock.cross_entropy(x.float() @ reference, interlock.tensor([1])).backward()
     assert reference.grad is not None
     assert np.allclose(weight.grad.float().numpy(), reference.grad.numpy(), atol=0.02)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_sums_round_a_number_operand_first_and_products_do_not(dtype: interlock.dtype) -> None:
+    x = interlock.tensor([1.7, -2.3, 100.1, 0.011], dtype=dtype)
+    wide, third = x.float(), 1 / 3
+    rounded, single = interlock.tensor(third, dtype=dtype).float(), interlock.tensor(third)
+    # A tensor without dimensions is a number, too, on the right.
+    scalar = interlock.tensor(third, dtype=interlock.float64)
+    for found, expected in (
+        (x + third, wide + rounded),
+        (x - third, wide - rounded),
+        (third - x, rounded - wide),
+        (x * third, wide * single),
+        (x / third, wide / single),
+        (x + scalar, wide + rounded),
+        (x * scalar, wide * single),
+        (scalar * x, wide * rounded),
+        (x.clone().add_(third), wide + rounded),
+        (x.clone().mul_(third), wide * single),
+        (x.clone().div_(scalar), wide / single),
+        # `alpha` is rounded, and its product is not.
+        (x.add(x, alpha=third), wide + rounded * wide),
+        (x.clone().sub_(x, alpha=third), wide - rounded * wide),
+        # Quotients of a number are products of rounded reciprocals.
+        (7.0 / x, (1 / wide).to(dtype).float() * 7),
+    ):
+        assert found.dtype == dtype
+        assert found.equal(expected.to(dtype))
+    assert (interlock.tensor([third], dtype=dtype) == third).all()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_sums_are_accumulated_in_float32_and_rounded_once(dtype: interlock.dtype) -> None:
+    row, expected = interlock.ones(1, 5000, dtype=dtype), interlock.tensor(5000.0, dtype=dtype)
+    assert row.sum().equal(expected)
+    assert (row @ row.t()).item() == expected.item()
+    large = interlock.full((3, 2), 60000.0, dtype=dtype)
+    assert large.mean(0).equal(large[0])
+    # The bias is added before the result is rounded.
+    x, bias = row[:, :257], interlock.tensor([-256.0], dtype=dtype)
+    assert functional.linear(x, x, bias).tolist() == [[1.0]]
+    assert interlock.addmm(bias, x, x.t()).tolist() == [[1.0]]

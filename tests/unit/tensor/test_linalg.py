@@ -330,6 +330,13 @@ def test_choice_of_each_kernel_can_be_explained(
     assert [(each.operation, each.arguments) for each in calls] == [(name, call.arguments)]
 
 
+def test_record_names_the_function_that_factors() -> None:
+    with dispatch.record() as calls:
+        linalg.inv(interlock.eye(2))
+    operations = ["lu_factor", "solve_triangular", "solve_triangular"]
+    assert [(call.operation, call.composite) for call in calls] == [(name, "inv") for name in operations]
+
+
 def test_driver_is_for_devices(devices: tuple[str, ...]) -> None:
     x = interlock.tensor([[3.0], [4.0]])
     for function in (linalg.svd, linalg.svdvals):

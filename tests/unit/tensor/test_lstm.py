@@ -166,3 +166,23 @@ def test_lstm_names_arguments_of_other_types() -> None:
         lstm(x, hx[0], params)  # type: ignore[arg-type]  # refused
     with pytest.raises(TypeError, match=r"lstm: params\[0\] must be a Tensor"):
         lstm(x, hx, [1.0])  # type: ignore[list-item]  # refused
+
+
+@pytest.mark.parametrize(
+    ("position", "shape", "message"),
+    [
+        (0, (3, 2), "input must have 3 dimensions, got shape (3, 2)"),
+        (0, (0, BATCH, FEATURES), f"input must have at least one step, got shape (0, {BATCH}, {FEATURES})"),
+        (2, (1, 1, SIZE), f"hx[1] must be of shape (1, {BATCH}, {SIZE}), got shape (1, 1, {SIZE})"),
+        (4, (4 * SIZE, 9), f"a hidden weight of params must be of shape ({4 * SIZE}, {SIZE}), got shape"),
+        (5, None, "dtypes must match, got float32 and float64"),
+    ],
+)
+def test_lstm_names_the_operand_that_does_not_fit(
+    position: int, shape: tuple[int, ...] | None, message: str
+) -> None:
+    operands = [waves(STEPS, BATCH, FEATURES), *states(1), *weights(1)]
+    operands[position] = interlock.zeros(shape) if shape else operands[position].double()
+    with pytest.raises(RuntimeError) as caught:
+        lstm(operands[0], (operands[1], operands[2]), operands[3:])
+    assert str(caught.value).startswith(f"lstm: {message}")

@@ -56,6 +56,7 @@ def test_number_and_sizes_of_parts_follow_pytorch() -> None:
         lambda x: x.split([1, 1]),
         lambda x: x.chunk(2),
         lambda x: x.unbind(),
+        lambda x: tuple(x),
     ],
 )
 def test_results_of_one_node_cannot_be_changed_in_place(

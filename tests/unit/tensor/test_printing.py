@@ -104,3 +104,21 @@ def test_wrong_options_change_nothing() -> None:
     with pytest.raises(TypeError, match="sci_mode must be a bool"):
         interlock.set_printoptions(precision=1, sci_mode=3)  # type: ignore[arg-type]
     assert repr(interlock.tensor([0.125])) == "tensor([0.1250])"
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "text"),
+    [
+        ([1.0, 2.0], interlock.float32, "tensor([1., 2.])"),
+        ([-1.5, 10.25], interlock.float32, "tensor([-1.5000, 10.2500])"),
+        ([1e-6, 2e-6], interlock.float32, "tensor([1.0000e-06, 2.0000e-06])"),
+        ([0.5, 600.0], interlock.float32, "tensor([5.0000e-01, 6.0000e+02])"),
+        ([float("inf"), 1.0, float("nan")], interlock.float32, "tensor([inf, 1., nan])"),
+        (0.5, interlock.float64, "tensor(0.5000, dtype=interlock.float64)"),
+        ([1, 1], interlock.int8, "tensor([1, 1], dtype=interlock.int8)"),
+        ([True, False], interlock.bool, "tensor([ True, False])"),
+        ([[], []], interlock.int64, "tensor([], size=(2, 0), dtype=interlock.int64)"),
+    ],
+)
+def test_notation_is_the_shortest_that_suffices(data: object, dtype: interlock.dtype, text: str) -> None:
+    assert str(interlock.tensor(data, dtype=dtype)) == text  # type: ignore[arg-type]

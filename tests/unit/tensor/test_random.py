@@ -374,6 +374,24 @@ def test_numbers_have_the_documented_distributions() -> None:
     assert np.abs(np.bincount(firsts) / COUNT - [0.1, 0.2, 0.7]).max() < 0.02
 
 
+def test_numbers_of_a_pair_are_independent_and_those_of_a_longer_tensor() -> None:
+    interlock.manual_seed(7)
+    drawn = interlock.randn(COUNT, dtype=interlock.float64)
+    assert abs(mean(drawn.view(-1, 2).prod(1))) <= 0.04
+    assert abs(mean((drawn.abs() > 2).double()) - 0.0455) < 0.01
+    for shorter in (1, 255, 257):
+        interlock.manual_seed(7)
+        assert interlock.randn(shorter, dtype=interlock.float64).equal(drawn[:shorter])
+
+
+@pytest.mark.parametrize("dtype", [interlock.float16, interlock.bfloat16])
+def test_uniform_numbers_are_less_than_their_bound(dtype: interlock.dtype) -> None:
+    assert (interlock.rand(COUNT, dtype=dtype) < 1).all()
+    x = interlock.zeros(COUNT, dtype=dtype).uniform_(1, 2)
+    assert ((x >= 1) & (x < 2)).all()
+    assert (x.uniform_(3, 3) == 3).all()
+
+
 def test_multinomial_without_replacement_draws_each_index_once() -> None:
     weights = interlock.tensor([0.0, 0.5, 0.25, 0.25])
     for _ in range(20):

@@ -204,3 +204,20 @@ def test_results_of_other_shapes_can_be_changed_in_place(operate: Callable[[Tens
     x = interlock.ones(2, 3, requires_grad=True)
     expected = (operate(x) * 2).tolist()
     assert operate(x).mul_(2).tolist() == expected
+
+
+def test_joined_tensors_of_any_layout_and_dtype_are_converted() -> None:
+    ints = interlock.tensor([[1, 2], [3, 4]], dtype=interlock.int32).t()
+    floats = interlock.tensor([[0.5, 9.0], [1.5, 9.0]], dtype=interlock.float64)[:, :1]
+    joined = interlock.cat([ints, floats], 1)
+    assert (joined.dtype, joined._version) == (interlock.float64, 0)
+    assert joined.tolist() == [[1.0, 3.0, 0.5], [2.0, 4.0, 1.5]]
+    stacked = interlock.stack([ints, floats.expand(2, 2)], 1)
+    assert stacked.tolist() == [[[1.0, 3.0], [0.5, 0.5]], [[2.0, 4.0], [1.5, 1.5]]]
+
+
+def test_many_tensors_are_joined() -> None:
+    numbers = interlock.arange(5000)
+    parts = numbers.split(1)
+    assert interlock.cat(parts).equal(numbers)
+    assert interlock.stack(parts, 1)[0].equal(numbers)

@@ -45,6 +45,20 @@ def test_std_of_large_elements_does_not_overflow(dtype: interlock.dtype) -> None
     assert x.std(correction=0).item() == pytest.approx(1e30, rel=1e-2)
 
 
+def test_variance_is_precise_where_the_mean_is_large() -> None:
+    x = 1e8 + interlock.arange(6000, dtype=interlock.float64).remainder(7).reshape(3, 2000)
+    array = x.cpu().numpy()
+    for y, dim in ((x, 1), (x.t().contiguous(), 0)):
+        assert y.var(dim, correction=0).tolist() == pytest.approx(np.var(array, 1), rel=1e-9)
+    assert x.var(correction=0).item() == pytest.approx(np.var(array), rel=1e-9)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_variance_with_an_infinite_element_is_nan(dim: int | None) -> None:
+    x = interlock.tensor([[1.0, INF], [-INF, 2.0]])
+    assert x.var(dim, correction=0).isnan().all()
+
+
 @pytest.mark.filterwarnings("ignore:.*the correction must be less")
 @pytest.mark.parametrize(
     "dtype", [interlock.float64, interlock.float32, interlock.float16, interlock.bfloat16], ids=str

@@ -1,11 +1,10 @@
 //! Gradients of edges, and edges as outputs and inputs of backward passes.
 
-use super::hooks::GradientKind;
 use crate::error::Tuple;
 use crate::ops::conversion::transfer::to_device;
 use crate::ops::reduction::sums::sum_to;
 use crate::recording::edge_of;
-use crate::tensor::{Edge, GradDType, GradFn, NextFunction};
+use crate::tensor::{Edge, GradDType, GradFn, GradientKind, NextFunction};
 use crate::{Error, ErrorKind, Result, Tensor};
 
 /// Returns the shape, type and device of the gradient of an edge.

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::hash::Hash;
 use std::sync::Arc;
 
 use interlock::accelerator::Stream;
@@ -11,7 +10,7 @@ use interlock::autograd::{scope_barrier, set_grad_enabled};
 use super::custom::GradBuffers;
 use super::edge::private::Source;
 use super::edge::{Differentiable, convert, kind, of_current_data};
-use super::hooks::{GradientKind, HookCalls};
+use super::hooks::HookCalls;
 use super::multi_grad::{self, MultiGradCalls};
 use super::run_node::NodeCall;
 use super::stream_sync::StreamSync;
@@ -20,10 +19,10 @@ use crate::error::Tuple;
 use crate::ops::elementwise::writing::add_unrecorded;
 use crate::recording::{edge_of, grad_fn, is_leaf_with_grad, note_running};
 use crate::storage::fallible_alloc::{
-    check_memory, oom_error, try_collect, try_from_elem, try_push, try_with_capacity,
+    check_memory, oom_error, try_collect, try_from_elem, try_push, try_reserve_one, try_with_capacity,
 };
 use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
-use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, Gradients, Node};
+use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, GradientKind, Gradients, Node};
 use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
@@ -157,7 +156,7 @@ impl Targets {
         let keys = try_collect(edges.len(), edges.iter().map(Edge::key))?;
         let mut targets = Targets { keys, grads: HashMap::new(), leading_nodes: HashSet::new() };
         for &key in &targets.keys {
-            reserve(&mut targets.grads)?;
+            try_reserve_one(&mut targets.grads)?;
             targets.grads.insert(key, None);
         }
         // Oldest first, so that the result for an edge is known when the edge is visited.
@@ -371,7 +370,7 @@ impl GraphTask {
             }
         };
         let sum = add(sum, gradient, self.create_graph)?;
-        reserve(&mut self.leaf_buffers)?;
+        try_reserve_one(&mut self.leaf_buffers)?;
         self.leaf_buffers.insert(id, LeafBuffer { leaf, sum, order });
         Ok(())
     }
@@ -381,7 +380,7 @@ impl GraphTask {
         if !self.input_buffers.contains_key(&node.sequence) {
             let needed = self.ready.len().saturating_add(1);
             self.ready.try_reserve(1).map_err(|_| oom_error::<ReadyNode>(needed))?;
-            reserve(&mut self.input_buffers)?;
+            try_reserve_one(&mut self.input_buffers)?;
             self.input_buffers.insert(node.sequence, try_from_elem(None, node.result_count())?);
             self.ready.push(ReadyNode(node.clone()));
         }
@@ -461,7 +460,7 @@ impl Graph {
             try_push(&mut open, node)?;
         }
         while let Some(node) = open.pop() {
-            reserve(&mut graph.nodes)?;
+            try_reserve_one(&mut graph.nodes)?;
             if graph.nodes.insert(node.sequence, node.clone()).is_some() {
                 continue;
             }
@@ -470,7 +469,7 @@ impl Graph {
                     Edge::Node(next) if graph.nodes.contains_key(&next.node.sequence) => {}
                     Edge::Node(next) => try_push(&mut open, next.node.clone())?,
                     Edge::Leaf(leaf) => {
-                        reserve(&mut graph.last_nodes)?;
+                        try_reserve_one(&mut graph.last_nodes)?;
                         let last = graph.last_nodes.entry(leaf.identity()).or_insert(node.sequence);
                         *last = node.sequence.min(*last);
                     }
@@ -502,12 +501,6 @@ impl Graph {
             }
         }
     }
-}
-
-/// Reserves capacity for one more entry.
-fn reserve<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> Result<()> {
-    let needed = map.len().saturating_add(1);
-    map.try_reserve(1).map_err(|_| oom_error::<(K, V)>(needed))
 }
 
 fn node_of(edge: &Edge) -> Option<Arc<Node>> {

@@ -3,47 +3,16 @@
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
-use interlock::accelerator::Device;
-
 use super::multi_grad::{MultiGradCalls, MultiGradPart, MultiGradState};
-use crate::error::Tuple;
 use crate::recording::grad_fn;
 use crate::tensor::{
-    Hooks, Lists, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook, Registered, TensorHook,
-    WeakTensor,
+    GradientKind, Hooks, Lists, NextFunction, Node, NodePostHook, NodePreHook, PostAccumulateHook,
+    Registered, TensorHook, WeakTensor,
 };
-use crate::{DType, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
 
-/// The shape, type and device of a tensor, and so of its gradient.
-pub(super) struct GradientKind<'a> {
-    pub shape: &'a [usize],
-    pub dtype: DType,
-    pub device: Device,
-}
-
-impl GradientKind<'_> {
-    /// Returns a gradient that a hook returned in place of the given one, or an error if it differs in shape, type or
-    /// device.
-    fn check(&self, op: &'static str, replacement: Tensor) -> Result<Tensor> {
-        let argument = "the gradient that the hook returns";
-        if replacement.shape() != self.shape {
-            let expected = format!("be of shape {}", Tuple(self.shape));
-            return Err(Error::shape(op, argument, expected, replacement.shape()));
-        }
-        if replacement.dtype() != self.dtype {
-            let expected = format!("of dtype {}", self.dtype);
-            return Err(Error::dtype(op, argument, expected, replacement.dtype()));
-        }
-        if replacement.device() != self.device {
-            return Err(Error::devices(op, self.device, replacement.device()));
-        }
-        Ok(replacement)
-    }
-
-    pub fn of(tensor: &Tensor) -> GradientKind<'_> {
-        GradientKind { shape: tensor.shape(), dtype: tensor.dtype(), device: tensor.device() }
-    }
-}
+/// The gradient in place of the given one, as errors name it.
+const RETURNED: &str = "the gradient that the hook returns";
 
 /// The hooks of a node or leaf, copied for one call: hooks that are added or removed meanwhile count for the next one,
 /// and no lock is held while code of the program runs.
@@ -65,7 +34,8 @@ impl HookCalls {
                 continue;
             }
             if let Some(replacement) = hook.call(gradient)? {
-                *gradient = GradientKind::of(gradient).check("register_hook", replacement)?;
+                GradientKind::of(gradient).check("register_hook", RETURNED, &replacement)?;
+                *gradient = replacement;
             }
         }
         Ok(())
@@ -115,11 +85,10 @@ fn replace_all(
     for (gradient, replacement) in gradients.iter().zip(&replacements) {
         match (gradient, replacement) {
             (Some(gradient), Some(replacement)) => {
-                GradientKind::of(gradient).check(op, replacement.clone())?;
+                GradientKind::of(gradient).check(op, RETURNED, replacement)?;
             }
             (None, Some(_)) => {
-                let argument = "the gradient that the hook returns";
-                return Err(Error::value(op, argument, "be None where the gradient is None", "a tensor"));
+                return Err(Error::value(op, RETURNED, "be None where the gradient is None", "a tensor"));
             }
             (_, None) => {}
         }

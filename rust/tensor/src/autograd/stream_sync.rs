@@ -7,7 +7,7 @@ use interlock::accelerator::{Stream, StreamKind, current_stream};
 use interlock::state::ScopeGuard;
 
 use crate::error::warn;
-use crate::storage::fallible_alloc::oom_error;
+use crate::storage::fallible_alloc::try_reserve_one;
 use crate::tensor::{Edge, GradFn, Node, stream_of};
 use crate::{Error, ErrorKind, Result, Tensor};
 
@@ -63,8 +63,7 @@ impl StreamSync {
         let Some(producer) = stream_of(gradient) else { return Ok(None) };
         let consumer = match edge {
             Edge::Leaf(leaf) => {
-                let needed = self.accumulation_streams.len().saturating_add(1);
-                self.accumulation_streams.try_reserve(1).map_err(|_| oom_error::<(usize, Stream)>(needed))?;
+                try_reserve_one(&mut self.accumulation_streams)?;
                 let first =
                     self.accumulation_streams.entry(leaf.identity()).or_insert_with(|| producer.clone());
                 push_unique(&mut self.leaf_streams, first);
@@ -87,8 +86,7 @@ impl StreamSync {
             return Ok(Some(own));
         }
         if OVERRIDES_STALE_STREAMS.load(Ordering::Relaxed) {
-            let needed = self.overridden_streams.len().saturating_add(1);
-            self.overridden_streams.try_reserve(1).map_err(|_| oom_error::<(u64, Stream)>(needed))?;
+            try_reserve_one(&mut self.overridden_streams)?;
             self.overridden_streams.insert(grad_fn.node.sequence, producer.clone());
             return Ok(Some(producer.clone()));
         }

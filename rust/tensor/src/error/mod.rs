@@ -23,7 +23,8 @@ use crate::{DType, Scalar};
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of an operation. The operation that returns it has no effect.
+/// An error of an operation. The operation that returns it has no effect. Large errors are boxed, because every result of an
+/// operation has room for one.
 ///
 /// ```
 /// use interlock_tensor::{DType, Error, ErrorKind, Tensor};
@@ -49,9 +50,9 @@ pub enum Error {
         message: String,
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
-    Accelerator(AcceleratorError),
+    Accelerator(Box<AcceleratorError>),
     /// Every kernel of an operation refuses the call.
-    NoKernel(NoKernel),
+    NoKernel(Box<NoKernel>),
     /// A function of the program, such as a hook, failed.
     Foreign(ForeignError),
     /// In anomaly mode, an error of a backward function.
@@ -64,6 +65,8 @@ pub enum Error {
         error: Box<Error>,
     },
 }
+
+const _: () = assert!(size_of::<Error>() <= 72, "large errors are boxed");
 
 /// The reason for which an operation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -380,13 +383,14 @@ impl Error {
     /// Names the operation that the caller has called instead of an operation that it uses. Errors of a node are
     /// unchanged.
     #[must_use]
-    pub fn during(mut self, caller: &'static str) -> Self {
-        match &mut self {
-            Error::Refused { op: Some(op), .. } => *op = caller,
-            Error::Accelerator(error) => *error = error.clone().during(caller),
-            _ => {}
+    pub fn during(self, caller: &'static str) -> Self {
+        match self {
+            Error::Refused { kind, op: Some(_), argument, message } => {
+                Error::Refused { kind, op: Some(caller), argument, message }
+            }
+            Error::Accelerator(error) => error.during(caller).into(),
+            error => error,
         }
-        self
     }
 
     /// Names an argument of the operation that the caller has called instead of the one of an operation that it uses.
@@ -429,13 +433,13 @@ impl fmt::Display for Error {
 
 impl From<NoKernel> for Error {
     fn from(error: NoKernel) -> Self {
-        Error::NoKernel(error)
+        Error::NoKernel(Box::new(error))
     }
 }
 
 impl From<AcceleratorError> for Error {
     fn from(error: AcceleratorError) -> Self {
-        Error::Accelerator(error)
+        Error::Accelerator(Box::new(error))
     }
 }
 

@@ -7,6 +7,7 @@ use interlock::libraries::{LibraryFunctions, MKL};
 use super::matmul::{MatmulElement, Matrix, is_product};
 use super::multiplier::Multiplier;
 use super::one_thread::{OneThread, Threads};
+use crate::layout::signed;
 use crate::{Element, Error, Result};
 
 /// `cblas_sgemm_64` and `cblas_dgemm_64`: order, transpositions, sizes, factor, operands, factor, result.
@@ -58,7 +59,6 @@ impl Mkl {
         };
         // `CblasTrans` or `CblasNoTrans`.
         let transposed = |is_transposed: bool| if is_transposed { 112 } else { 111 };
-        let size = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
         let _one_thread = OneThread::new(functions.threads);
         // SAFETY: every element of all matrices is inside its slice, rows of `out` do not overlap, and the strides are
         // at least the lengths of rows or columns.
@@ -67,17 +67,17 @@ impl Mkl {
                 ROW_MAJOR,
                 transposed(of_left.is_transposed),
                 transposed(of_right.is_transposed),
-                size(rows),
-                size(columns),
-                size(depth),
+                signed(rows),
+                signed(columns),
+                signed(depth),
                 one,
                 a.as_ptr().add(left.start),
-                size(of_left.stride),
+                signed(of_left.stride),
                 b.as_ptr().add(right.start),
-                size(of_right.stride),
+                signed(of_right.stride),
                 one,
                 out.as_mut_ptr(),
-                size(step),
+                signed(step),
             );
         }
         Ok(())

@@ -46,15 +46,3 @@ pub(super) fn check(rows: usize, columns: usize, depth: usize, size: usize) -> R
     }
     if needed > SMALL { check_available(needed) } else { Ok(()) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn check_limits_the_workspace_by_sizes_and_caches() {
-        assert_eq!(check(3, 3, 3, 8), Ok(()));
-        assert_eq!(check(usize::MAX, usize::MAX, usize::MAX, 8), Ok(()));
-        assert_eq!(check(100, 100, 100, 4), Ok(()));
-    }
-}

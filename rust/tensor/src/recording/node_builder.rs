@@ -72,10 +72,13 @@ impl NodeBuilder {
         Ok(self.push(Some(saved)))
     }
 
-    /// Saves the result of this number of an operation with several, and returns its index.
-    pub fn save_output_of_several(&mut self, tensor: &Tensor, output: usize) -> Result<usize> {
-        let saved = SavedTensor::output(tensor, output)?;
-        Ok(self.push(Some(saved)))
+    /// Saves the results of an operation with several. Their indices are their numbers, if no other tensor was saved before.
+    pub fn save_results(&mut self, results: &[Tensor]) -> Result<()> {
+        results.iter().enumerate().try_for_each(|(number, result)| {
+            let saved = SavedTensor::output(result, number)?;
+            self.push(Some(saved));
+            Ok(())
+        })
     }
 
     /// Saves the result if the gradient of `input` needs it. An index is assigned in any case.

@@ -39,7 +39,7 @@ impl SavedTensor {
             None if matches!(producer, Producer::Leaf(_)) => {
                 Content::Tensor { tensor: tensor.clone(), version }
             }
-            None => Content::Tensor { tensor: tensor.alias(tensor.layout().clone()), version },
+            None => Content::Tensor { tensor: tensor.detach(), version },
         };
         Ok(SavedTensor { content, producer })
     }
@@ -81,7 +81,7 @@ impl SavedTensor {
             Producer::Leaf(leaf) if leaf.is(&unpacked) => Ok(unpacked),
             Producer::Leaf(leaf) => leaf_copy(&unpacked, leaf),
             Producer::Unconnected => {
-                let tensor = unpacked.alias(unpacked.layout().clone());
+                let tensor = unpacked.detach();
                 tensor.meta_mut().requires_grad = true;
                 Ok(tensor)
             }
@@ -142,7 +142,7 @@ impl Node {
 
 /// Returns an alias that is a result of a node.
 fn with_history(unpacked: &Tensor, grad_fn: GradFn) -> Tensor {
-    let tensor = unpacked.alias(unpacked.layout().clone());
+    let tensor = unpacked.detach();
     tensor.meta_mut().grad_fn = Some(grad_fn);
     tensor
 }
@@ -193,7 +193,7 @@ impl SavedInput {
 /// Returns a tensor with the elements that hooks have unpacked and the history of the leaf that they have packed.
 fn leaf_copy(unpacked: &Tensor, leaf: &Tensor) -> Result<Tensor> {
     let _mode = interlock::autograd::set_grad_enabled(true);
-    let tensor = unpacked.alias(unpacked.layout().clone());
+    let tensor = unpacked.detach();
     if let Some(builder) = NodeBuilder::new("UnpackBackward0", &[leaf])? {
         builder.set_history(&tensor, |_, gradient| Ok(vec![Some(gradient.clone())]))?;
     }

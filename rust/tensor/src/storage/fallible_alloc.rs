@@ -2,6 +2,8 @@
 //! abort the process.
 
 use std::cell::Cell;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 use interlock::accelerator::Device;
 use interlock::accelerator::memory::OutOfMemory;
@@ -10,7 +12,7 @@ use crate::{Error, Result};
 
 /// Returns the error for a collection that cannot hold `count` values.
 pub(crate) fn oom_error<T>(count: usize) -> Error {
-    Error::Accelerator(OutOfMemory::error(Device::CPU, count.saturating_mul(size_of::<T>())))
+    OutOfMemory::error(Device::CPU, count.saturating_mul(size_of::<T>())).into()
 }
 
 /// Returns an empty vector with capacity for `count` values.
@@ -39,6 +41,12 @@ pub(crate) fn try_push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
     values.try_reserve(1).map_err(|_| oom_error::<T>(values.len().saturating_add(1)))?;
     values.push(value);
     Ok(())
+}
+
+/// Reserves capacity of a map for one more entry.
+pub(crate) fn try_reserve_one<K: Eq + Hash, V>(map: &mut HashMap<K, V>) -> Result<()> {
+    let needed = map.len().saturating_add(1);
+    map.try_reserve(1).map_err(|_| oom_error::<(K, V)>(needed))
 }
 
 /// Appends text to a string.
@@ -86,8 +94,10 @@ mod tests {
 
     #[test]
     fn try_with_capacity_returns_out_of_memory() {
-        let is_oom =
-            |error: Error| matches!(error, Error::Accelerator(interlock::accelerator::Error::OutOfMemory(_)));
+        let is_oom = |error: Error| {
+            let Error::Accelerator(error) = error else { return false };
+            matches!(*error, interlock::accelerator::Error::OutOfMemory(_))
+        };
         assert!(is_oom(try_with_capacity::<u64>(usize::MAX).unwrap_err()));
         assert!(is_oom(try_from_elem(0u64, usize::MAX / 8).unwrap_err()));
         assert!(is_oom(try_collect(usize::MAX, std::iter::repeat(1u8)).unwrap_err()));

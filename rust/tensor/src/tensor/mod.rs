@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use interlock::accelerator::Device;
 use once_cell::race::OnceBox;
 
-use crate::error::Tuple;
 use crate::layout::{Layout, checked_numel, err_stride_count};
 use crate::loops::element_bytes;
 use crate::storage::append_vec::AppendVec;
@@ -36,7 +35,9 @@ pub(crate) use edge::{Edge, EdgeKey};
 pub(crate) use hooks::{Hooks, Lists, Registered, new_id};
 pub use hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};
 pub(crate) use identity::WeakTensor;
-pub(crate) use node::{BackwardContext, BackwardFn, Gradients, PartOfBase, ResultKind, stream_of};
+pub(crate) use node::{
+    BackwardContext, BackwardFn, GradientKind, Gradients, PartOfBase, ResultKind, stream_of,
+};
 pub use node::{CustomFunction, GradDType, Node};
 pub use saved_tensor::PackedTensor;
 pub(crate) use saved_tensor::{Content, Producer, SavedTensor, SavedValue};
@@ -370,17 +371,7 @@ impl Tensor {
                 let expected = "be another tensor, such as a detach() or clone()";
                 return Err(Error::value(op, argument, expected, "the tensor itself"));
             }
-            if grad.shape() != self.shape() {
-                let expected = format!("be of shape {}", Tuple(self.shape()));
-                return Err(Error::shape(op, argument, expected, grad.shape()));
-            }
-            if grad.dtype() != self.dtype() {
-                let expected = format!("of dtype {}", self.dtype());
-                return Err(Error::dtype(op, argument, expected, grad.dtype()));
-            }
-            if grad.device() != self.device() {
-                return Err(Error::devices(op, self.device(), grad.device()));
-            }
+            GradientKind::of(self).check(op, argument, grad)?;
         }
         // The old gradient is dropped after the lock is released: it may own a graph.
         let old = std::mem::replace(&mut self.meta_mut().grad, grad);

@@ -11,7 +11,7 @@ use interlock::accelerator::{Device, Stream, current_stream};
 use super::edge::{Edge, Edges, NextFunction};
 use super::hooks::Hooks;
 use super::saved_tensor::SavedValue;
-use crate::error::ForwardStack;
+use crate::error::{ForwardStack, Tuple};
 use crate::layout::Layout;
 use crate::storage::drop_queue::{Deferred, Queue, defer};
 use crate::storage::fork_rwlock::ForkRwLock;
@@ -149,6 +149,34 @@ impl ResultKind {
             device: tensor.device(),
             grad_dtype: GradDType::OfResult,
         }
+    }
+}
+
+/// The shape, type and device of a tensor, and so of its gradient.
+pub(crate) struct GradientKind<'a> {
+    pub shape: &'a [usize],
+    pub dtype: DType,
+    pub device: Device,
+}
+
+impl GradientKind<'_> {
+    pub fn of(tensor: &Tensor) -> GradientKind<'_> {
+        GradientKind { shape: tensor.shape(), dtype: tensor.dtype(), device: tensor.device() }
+    }
+
+    /// Returns an error unless a gradient has the shape, type and device.
+    pub fn check(&self, op: &'static str, argument: &'static str, gradient: &Tensor) -> Result<()> {
+        if gradient.shape() != self.shape {
+            let expected = format!("be of shape {}", Tuple(self.shape));
+            return Err(Error::shape(op, argument, expected, gradient.shape()));
+        }
+        if gradient.dtype() != self.dtype {
+            return Err(Error::dtype(op, argument, format!("of dtype {}", self.dtype), gradient.dtype()));
+        }
+        if gradient.device() != self.device {
+            return Err(Error::devices(op, self.device, gradient.device()));
+        }
+        Ok(())
     }
 }
 

@@ -66,27 +66,3 @@ pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tenso
     NodeBuilder::record_linear("CloneBackward0", source, &out, |gradient| Ok(gradient.clone()))?;
     Ok(out)
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::{DType, Tensor};
-
-    #[test]
-    fn copy_preserves_dense_strides_and_closes_gaps() {
-        let matrix = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]).unwrap();
-        let transposed = matrix.transpose(0, 1).unwrap().copy().unwrap();
-        assert_eq!(transposed.strides(), [1, 3]);
-        assert_eq!(transposed.to_vec::<f32>().unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-        let column = matrix.select(1, 1).unwrap().copy().unwrap();
-        assert_eq!((column.strides(), column.to_vec::<f32>().unwrap()), (&[1][..], vec![2.0, 5.0]));
-    }
-
-    #[test]
-    fn cast_converts_the_gradient_to_the_type_of_the_input() {
-        let x = Tensor::ones(&[2], DType::Float32).unwrap();
-        x.set_requires_grad(true).unwrap();
-        x.cast(DType::Float64).unwrap().sum(None, false).unwrap().backward().unwrap();
-        assert_eq!(x.grad().unwrap().dtype(), DType::Float32);
-        assert!(!x.cast(DType::Int64).unwrap().requires_grad());
-    }
-}

@@ -6,6 +6,7 @@ use interlock::accelerator::check_interrupts;
 
 use super::print_options::PrintOptions;
 use crate::error::Tuple;
+use crate::layout::signed;
 use crate::storage::fallible_alloc;
 use crate::{DType, Result, Scalar, Tensor};
 
@@ -106,7 +107,7 @@ impl Printer<'_> {
             at if at == edge => return Ok(None),
             at => size - (2 * edge + 1 - at),
         };
-        tensor.select(0, i64::try_from(index).unwrap_or(i64::MAX)).map(Some)
+        tensor.select(0, signed(index)).map(Some)
     }
 
     /// Appends the shown elements to `into`.
@@ -222,48 +223,5 @@ impl fmt::Display for Tensor {
             Ok(text) => f.write_str(&text),
             Err(error) => write!(f, "{self:?}, elements unavailable: {error}"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::doubles;
-
-    fn single(values: &[f64]) -> Tensor {
-        doubles(values, &[values.len()]).cast(DType::Float32).unwrap()
-    }
-
-    #[test]
-    fn display_uses_the_shortest_sufficient_notation() {
-        assert_eq!(single(&[1.0, 2.0]).to_string(), "tensor([1., 2.])");
-        assert_eq!(single(&[-1.5, 10.25]).to_string(), "tensor([-1.5000, 10.2500])");
-        assert_eq!(single(&[1e-6, 1.0]).to_string(), "tensor([1.0000e-06, 1.0000e+00])");
-        assert_eq!(single(&[f64::INFINITY, 1.0, f64::NAN]).to_string(), "tensor([inf, 1., nan])");
-        assert_eq!(doubles(&[0.5], &[]).to_string(), "tensor(0.5000, dtype=interlock.float64)");
-        assert_eq!(
-            Tensor::ones(&[2], DType::Int8).unwrap().to_string(),
-            "tensor([1, 1], dtype=interlock.int8)"
-        );
-        let bools = single(&[1.0, 0.0]).cast(DType::Bool).unwrap();
-        assert_eq!(bools.to_string(), "tensor([ True, False])");
-        assert_eq!(
-            Tensor::zeros(&[0, 2], DType::Int64).unwrap().to_string(),
-            "tensor([], size=(0, 2), dtype=interlock.int64)"
-        );
-    }
-
-    #[test]
-    fn display_summarizes_large_tensors() {
-        let range = Tensor::arange(0.into(), 2000.into(), 1.into(), DType::Int64).unwrap();
-        assert_eq!(range.to_string(), "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])");
-    }
-
-    #[test]
-    fn display_shows_requires_grad_and_grad_fn() {
-        let x = single(&[1.0]);
-        x.set_requires_grad(true).unwrap();
-        assert_eq!(x.to_string(), "tensor([1.], requires_grad=True)");
-        assert_eq!(x.mul(2.0).unwrap().to_string(), "tensor([2.], grad_fn=<MulBackward0>)");
     }
 }

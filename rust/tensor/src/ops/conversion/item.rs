@@ -102,35 +102,3 @@ impl Tensor {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ErrorKind;
-    use crate::testing::doubles;
-
-    #[test]
-    fn bytes_of_elements_are_little_endian_and_bools_0_or_1() {
-        let part = doubles(&[9.0, -2.0, 9.0, 1.0], &[2, 2]).t().unwrap().select(0, 1).unwrap();
-        for dtype in DType::ALL {
-            let elements = part.cast(dtype).unwrap();
-            let bytes = elements.to_le_bytes().unwrap();
-            assert_eq!(bytes.len(), 2 * dtype.size());
-            let again = Tensor::from_le_bytes(&bytes, dtype, &[2, 1]).unwrap();
-            assert_eq!(again.to_scalars(), elements.to_scalars());
-        }
-        assert_eq!(part.cast(DType::Int16).unwrap().to_le_bytes().unwrap(), [0xfe, 0xff, 1, 0]);
-        let bools = Tensor::from_le_bytes(&[0, 7], DType::Bool, &[2]).unwrap();
-        assert_eq!(bools.to_le_bytes().unwrap(), [0, 1]);
-        for count in [0, 6, 7, 9, 12] {
-            let refused = Tensor::from_le_bytes(&vec![0; count], DType::Float32, &[2]);
-            assert!(
-                matches!(
-                    refused,
-                    Err(Error::Refused { kind: ErrorKind::Value, op: Some("from_le_bytes"), .. })
-                ),
-                "{count}"
-            );
-        }
-    }
-}

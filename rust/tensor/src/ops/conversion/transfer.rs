@@ -6,6 +6,7 @@ use interlock::accelerator::driver::Owners;
 use interlock::accelerator::memory::{self, CopyOperand, DeviceBuffer, HostMemory};
 use interlock::accelerator::{Device, Stream, current_stream};
 
+use super::cast::copy_with_layout;
 use crate::layout::Layout;
 use crate::recording::NodeBuilder;
 use crate::storage::{Bytes, Placement, Storage, TensorOptions, current_stream_of};
@@ -142,7 +143,7 @@ fn to_placement(
 fn copy_if_shared(source: Tensor) -> Result<Tensor> {
     let is_pageable = !source.is_on_device() && !source.is_pinned();
     if is_pageable && !source.is_uniquely_owned() {
-        crate::ops::conversion::cast::copy_with_layout(&source, source.layout())
+        copy_with_layout(&source, source.layout())
     } else {
         Ok(source)
     }
@@ -238,7 +239,7 @@ fn in_stream_order(op: &'static str, source: &Tensor, device: Device, non_blocki
         return Ok(mapped(source, device));
     }
     stream.synchronize()?;
-    crate::ops::conversion::cast::copy_with_layout(source, source.layout())
+    copy_with_layout(source, source.layout())
 }
 
 /// Returns a tensor over the pinned memory of another one whose operations are queued on the streams of `device`.

@@ -6,6 +6,7 @@ use interlock::dispatch::Composite;
 use super::OP;
 use super::call::{ConvArgs, ConvCall};
 use crate::dtype::dispatch_float;
+use crate::layout::signed;
 use crate::ops::products::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall};
 use crate::products::{ConvGeometry, ConvPass};
 use crate::{DType, Result, Tensor, cat, iterate, products};
@@ -49,7 +50,7 @@ pub(super) fn run(call: &ConvCall, args: &ConvArgs<'_>) -> Result<Tensor> {
 
 /// Returns some images of a tensor.
 fn images(tensor: &Tensor, first: usize, end: usize) -> Result<Tensor> {
-    let [first, end] = [first, end].map(|position| i64::try_from(position).unwrap_or(i64::MAX));
+    let [first, end] = [first, end].map(signed);
     tensor.slice(0, Some(first), Some(end), 1)
 }
 

@@ -7,6 +7,14 @@ use crate::{DType, Element, Error, Result, Scalar, Tensor, TensorOptions, iterat
 
 impl Tensor {
     /// Returns a contiguous CPU tensor with the elements of `values` in row-major order.
+    ///
+    /// ```
+    /// use interlock_tensor::Tensor;
+    ///
+    /// assert_eq!(Tensor::from_slice(&[1i64, 2], &[2, 1])?.to_vec::<i64>()?, [1, 2]);
+    /// assert!(Tensor::from_slice(&[1i64, 2], &[3]).is_err());
+    /// # Ok::<(), interlock_tensor::Error>(())
+    /// ```
     pub fn from_slice<T: Element>(values: &[T], shape: &[usize]) -> Result<Self> {
         Tensor::from_values(values.iter().copied(), shape)
     }
@@ -138,26 +146,4 @@ pub(crate) fn check_count(shape: &[usize], dtype: DType, given: usize) -> Result
     }
     let expected = format!("be as many as the elements of shape {}", Tuple(shape));
     Err(Error::value("from_values", "values", expected, given))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ErrorKind;
-
-    #[test]
-    fn zeros_and_arange_reject_sizes_beyond_the_address_space() {
-        assert!(matches!(
-            Tensor::zeros(&[usize::MAX, 4], DType::Bool),
-            Err(Error::Refused { kind: ErrorKind::Shape, .. })
-        ));
-        let end = Scalar::Int(i64::MAX);
-        assert!(Tensor::arange(Scalar::Int(0), end, Scalar::Int(1), DType::Int64).is_err());
-    }
-
-    #[test]
-    fn from_slice_requires_as_many_values_as_the_shape() {
-        assert!(Tensor::from_slice(&[1.0f32, 2.0], &[3]).is_err());
-        assert_eq!(Tensor::from_slice(&[1i64, 2], &[2, 1]).unwrap().to_vec::<i64>(), Ok(vec![1, 2]));
-    }
 }

@@ -1,6 +1,7 @@
 //! Contractions of two operands of einsum, as a product of batches of matrices.
 
 use super::equation::{Label, OP};
+use crate::layout::signed;
 use crate::{Result, Tensor};
 
 /// An operand or an intermediate result, with the label of each dimension. A label appears once.
@@ -78,14 +79,12 @@ impl Term {
 
     fn product_of_sizes(&self, labels: &[Label]) -> i64 {
         let product = labels.iter().fold(1usize, |product, label| product.saturating_mul(self.size(*label)));
-        i64::try_from(product).unwrap_or(i64::MAX)
+        signed(product)
     }
 
     /// Returns the tensor with its dimensions in the order of the labels.
     pub fn permuted(&self, labels: &[Label]) -> Result<Tensor> {
-        let position = |label: &Label| {
-            self.labels.iter().position(|own| own == label).and_then(|at| i64::try_from(at).ok()).unwrap_or(0)
-        };
+        let position = |label: &Label| signed(self.labels.iter().position(|own| own == label).unwrap_or(0));
         self.tensor.permute(&labels.iter().map(position).collect::<Vec<_>>())
     }
 
@@ -119,6 +118,6 @@ pub(super) fn contract(left: &Term, right: &Term, keep: &impl Fn(Label) -> bool)
     let labels = [batch, rows, columns].concat();
     // A label of both has one size. A term has size 1 for a label that it lacks; the size of the other may be 0.
     let owner = |label: &Label| if a.labels.contains(label) { &a } else { &b };
-    let size = |label: &Label| i64::try_from(owner(label).size(*label)).unwrap_or(i64::MAX);
+    let size = |label: &Label| signed(owner(label).size(*label));
     Ok(Term { tensor: tensor.reshape(&labels.iter().map(size).collect::<Vec<_>>())?, labels })
 }

@@ -34,8 +34,7 @@ impl UnaryRecord {
         let function = self.gradient;
         builder.set_history(out, move |ctx, gradient| {
             Ok(vec![ctx.gradient(0, || function(gradient, &ctx.saved(saved)?))?])
-        })?;
-        Ok(())
+        })
     }
 }
 

@@ -160,31 +160,3 @@ fn combine_categories(higher: Option<DType>, lower: Option<DType>) -> Option<DTy
         (higher, lower) => higher.or(lower),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn result_type_of_scalars_raises_the_category_but_does_not_widen() {
-        let ints = Tensor::zeros(&[2], DType::Int64).unwrap();
-        let singles = Tensor::zeros(&[2], DType::Float32).unwrap();
-        let double = Tensor::zeros(&[], DType::Float64).unwrap();
-        let common = |a: Operand<'_>, b: Operand<'_>| result_type(&[a, b]);
-        assert_eq!(common((&singles).into(), 3i64.into()), DType::Float32);
-        assert_eq!(common((&ints).into(), 0.5.into()), DType::Float32);
-        assert_eq!(common((&ints).into(), true.into()), DType::Int64);
-        assert_eq!(common((&singles).into(), (&double).into()), DType::Float32);
-        assert_eq!(common((&ints).into(), (&double).into()), DType::Float64);
-        assert_eq!(common((&double).into(), (&double).into()), DType::Float64);
-        assert_eq!(common((&double).into(), 0.5.into()), DType::Float64);
-        let half = Tensor::zeros(&[2], DType::Float16).unwrap();
-        let brain = Tensor::zeros(&[2], DType::BFloat16).unwrap();
-        let single = Tensor::zeros(&[], DType::BFloat16).unwrap();
-        assert_eq!(common((&half).into(), 0.5.into()), DType::Float16);
-        assert_eq!(common((&half).into(), (&single).into()), DType::Float16);
-        assert_eq!(common((&half).into(), (&brain).into()), DType::Float32);
-        assert_eq!(common((&ints).into(), (&single).into()), DType::BFloat16);
-        assert_eq!(common((&half).into(), (&singles).into()), DType::Float32);
-    }
-}

@@ -1,5 +1,6 @@
 //! Interpolation, and products and quotients that are scaled and added.
 
+use super::arithmetic::{divide, subtract};
 use super::operand::{Operand, check_numeric, result_type};
 use crate::dtype::{dispatch_compute, dispatch_float};
 use crate::layout::broadcast;
@@ -45,9 +46,7 @@ pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) ->
         builder.set_history(&out, move |ctx, gradient| {
             let weight = || ctx.saved(weight)?.cast(gradient.dtype());
             Ok(vec![
-                ctx.gradient(0, || {
-                    gradient.mul(&crate::ops::elementwise::arithmetic::subtract(1.0, &weight()?)?)
-                })?,
+                ctx.gradient(0, || gradient.mul(&subtract(1.0, &weight()?)?))?,
                 ctx.gradient(1, || gradient.mul(&weight()?))?,
                 ctx.gradient(2, || gradient.mul(&ctx.saved(end)?.sub(&ctx.saved(start)?)?))?,
             ])
@@ -108,12 +107,7 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
             let divisor = || ctx.saved(divisor);
             Ok(vec![
                 Some(gradient.clone()),
-                ctx.gradient(1, || {
-                    gradient.mul(&crate::ops::elementwise::arithmetic::divide(
-                        Operand::Scalar(value),
-                        &divisor()?,
-                    )?)
-                })?,
+                ctx.gradient(1, || gradient.mul(&divide(Operand::Scalar(value), &divisor()?)?))?,
                 ctx.gradient(2, || {
                     let divisor = divisor()?;
                     let ratio = ctx.saved(dividend)?.mul(value)?.div(&divisor.mul(&divisor)?)?;

@@ -113,8 +113,7 @@ fn record_scalar_exponent(base: &Tensor, exponent: Scalar, out: &Tensor) -> Resu
         let base = ctx.saved(saved)?;
         let lower = if value == 2.0 { base } else { power(&base, value - 1.0)? };
         Ok(vec![Some(gradient.mul(&lower.mul(exponent)?)?)])
-    })?;
-    Ok(())
+    })
 }
 
 fn record_scalar_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Result<()> {
@@ -129,8 +128,7 @@ fn record_scalar_base(base: Scalar, exponent: &Tensor, out: &Tensor) -> Result<(
             derivative
         };
         Ok(vec![Some(gradient.mul(&derivative)?)])
-    })?;
-    Ok(())
+    })
 }
 
 fn record_tensor_operands(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Result<()> {
@@ -152,8 +150,7 @@ fn record_tensor_operands(base: &Tensor, exponent: &Tensor, out: &Tensor) -> Res
             gradient.mul(&zero_where(&constant, &ctx.saved(output)?.mul(&logarithm)?)?)
         };
         Ok(vec![ctx.gradient(0, of_base)?, ctx.gradient(1, of_exponent)?])
-    })?;
-    Ok(())
+    })
 }
 
 impl Tensor {

@@ -206,21 +206,3 @@ fn gradients_of_both(
         ctx.gradient(2, || of_limit(max, max.less(min)?.add(&x.greater(max)?.mul(&min.less_equal(max)?)?)?))?,
     ])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clamp_ignores_a_limit_beyond_the_range_of_integers() {
-        let x = Tensor::from_slice(&[0u8, 250], &[2]).unwrap();
-        let limited = |min: Option<i64>, max: Option<i64>| {
-            let limit = |number: Option<i64>| number.map(|number| Operand::Scalar(number.into()));
-            clamp(&x, limit(min), limit(max)).map(|out| out.to_vec::<u8>().unwrap())
-        };
-        assert_eq!(limited(Some(-1), Some(300)).unwrap(), [0, 250]);
-        assert_eq!(limited(Some(3), Some(1 << 40)).unwrap(), [3, 250]);
-        assert!(matches!(limited(Some(256), None), Err(Error::Refused { argument: Some("min"), .. })));
-        assert!(matches!(limited(None, Some(-1)), Err(Error::Refused { argument: Some("max"), .. })));
-    }
-}

@@ -6,6 +6,7 @@ use super::rounded_division::{RoundingMode, divide_with};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fills;
 use crate::layout::check_broadcastable_to;
+use crate::ops::conversion::transfer;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder, check_inplace, rebase_history};
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
 
@@ -229,9 +230,7 @@ impl Tensor {
     pub fn copy_from(&self, source: &Tensor, non_blocking: bool) -> Result<&Tensor> {
         let op = "copy_";
         check_broadcastable_to(self.shape(), op, "src", source.shape())?;
-        let work = |_: Option<&mut NodeBuilder>| {
-            crate::ops::conversion::transfer::copy_into(self, source, non_blocking)
-        };
+        let work = |_: Option<&mut NodeBuilder>| transfer::copy_into(self, source, non_blocking);
         self.run_inplace(op, "CopyBackwards", &[source], work, |ctx, gradient| {
             // The engine moves the gradient to the device of the source.
             Ok(vec![overwritten(ctx, gradient)?, Some(gradient.clone())])
@@ -267,48 +266,5 @@ impl Arithmetic {
             Arithmetic::Multiply => "mul_",
             Arithmetic::Divide => "div_",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{doubles, gradcheck};
-
-    #[test]
-    fn inplace_operations_pass_gradcheck() {
-        let inputs = [doubles(&[0.5, 1.5, 2.0], &[3]), doubles(&[2.0, 0.25, 3.0], &[3])];
-        gradcheck(|x| x[0].mul(1.0)?.add_(&x[1])?.pow(2.0), &inputs);
-        gradcheck(|x| x[0].mul(1.0)?.sub_scaled_(&x[1], 2.0.into())?.pow(2.0), &inputs);
-        gradcheck(|x| x[0].mul(1.0)?.mul_(&x[1])?.pow(2.0), &inputs);
-        gradcheck(|x| x[0].mul(1.0)?.div_(&x[1])?.pow(2.0), &inputs);
-        gradcheck(|x| x[0].mul(1.0)?.mul_(&x[0])?.add(&x[1]), &inputs);
-        gradcheck(|x| x[0].mul(1.0)?.copy_(&x[1])?.pow(2.0), &inputs);
-    }
-
-    #[test]
-    fn inplace_operations_on_views_pass_gradcheck() {
-        let inputs = [doubles(&[0.5, 1.5, 2.0, 3.0, 1.0, 0.1], &[2, 3]), doubles(&[2.0, 0.25], &[2])];
-        gradcheck(
-            |x| {
-                let y = x[0].mul(2.0)?;
-                let column = y.select(1, 1)?;
-                column.mul_(&x[1])?;
-                y.t()?.select(0, 0)?.add_(&column)?;
-                y.select(0, 0)?.zero_()?;
-                y.pow(2.0)?.add(&column.unsqueeze(1)?)
-            },
-            &inputs,
-        );
-        gradcheck(
-            |x| {
-                // The base is transposed in memory, and the history of the view is queried afterwards.
-                let y = x[0].mul(1.0)?.t()?.copy()?;
-                let row = y.select(0, 2)?;
-                y.mul_(3.0)?;
-                row.mul_(&x[1])?;
-                row.pow(2.0)?.add(&y.sum(Some(&[0]), false)?)
-            },
-            &inputs,
-        );
     }
 }

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::transform::Transform;
 use crate::dtype::dispatch_float;
 use crate::error::Sizes;
-use crate::layout::Layout;
+use crate::layout::{Layout, signed};
 use crate::ops::conditions::{on_cpu, on_device};
 use crate::{DType, Element, Error, Result, Tensor, iterate};
 
@@ -129,7 +129,7 @@ fn run(args: &FftArgs<'_>, plans: &[Plan]) -> Result<Tensor> {
         current = dispatch_float!(current.dtype(), T => along.run::<T>(&current, plan.clone()))?;
     }
     // A transposed result is no view of another tensor of the program.
-    Ok(current.alias(current.layout().clone()))
+    Ok(current.detach())
 }
 
 /// A transform along one dimension.
@@ -174,7 +174,7 @@ impl Along {
 
 /// Exchanges a dimension and the last one, before the real and imaginary parts. The result is contiguous.
 fn moved(tensor: &Tensor, dim: usize, has_pairs: bool) -> Result<Tensor> {
-    let dim = i64::try_from(dim).unwrap_or(i64::MAX);
+    let dim = signed(dim);
     let moved = tensor.transpose(dim, if has_pairs { -2 } else { -1 })?;
     let Layout { shape, strides, offset } = moved.layout();
     // A copy of whole pairs takes a fraction of the time.

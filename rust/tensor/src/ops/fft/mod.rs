@@ -11,7 +11,7 @@ use rustfft::FftDirection;
 use self::kernels::{FFT, FftArgs, FftCall, Job};
 use self::transform::{Transform, half};
 use crate::error::Tuple;
-use crate::layout::{distinct_dims, wrap_dim};
+use crate::layout::{distinct_dims, signed, wrap_dim};
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, ErrorKind, Result, Tensor};
 
@@ -251,7 +251,6 @@ impl Tensor {
 
 /// Returns the tensor with `size` indices of a dimension: cut, or followed by zeros.
 fn resized(tensor: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
-    let signed = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let now = tensor.shape().get(dim).copied().unwrap_or(1);
     if now >= size {
         return if now == size { Ok(tensor.clone()) } else { tensor.narrow(signed(dim), 0, signed(size)) };
@@ -266,10 +265,7 @@ fn resized(tensor: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
 /// Runs a transform and records it.
 fn transform(input: &Tensor, job: Job) -> Result<Tensor> {
     let out = FFT.call(&FftCall::new(input, &job), None, &FftArgs { input, job: &job })?;
-    if let Some(builder) = NodeBuilder::new(job.transform.node(), &[input])? {
-        let adjoint = Job { transform: job.transform.adjoint(), ..job };
-        builder
-            .set_history(&out, move |_, gradient| Ok(vec![Some(transform(gradient, adjoint.clone())?)]))?;
-    }
+    let (node, adjoint) = (job.transform.node(), Job { transform: job.transform.adjoint(), ..job });
+    NodeBuilder::record_linear(node, input, &out, move |gradient| transform(gradient, adjoint.clone()))?;
     Ok(out)
 }

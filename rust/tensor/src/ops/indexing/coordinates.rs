@@ -8,7 +8,7 @@ use super::indexed::{GATHER, WriteTo, name_of};
 use super::positions::{IndexRule, Order, Positions, check_coordinates};
 use super::scatter_kernels::{SCATTER_ADD, ScatterCall};
 use crate::error::Tuple;
-use crate::layout::{broadcast, signed_sizes, wrap_dim};
+use crate::layout::{broadcast, signed, signed_sizes, wrap_dim};
 use crate::ops::elementwise::operand::{Operand, check_device, check_dtype, check_same_dtype};
 use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
 
@@ -130,7 +130,7 @@ impl Tensor {
             return Err(Error::needs_dimension(op, ErrorKind::Index));
         };
         let index = match index.dtype() {
-            DType::Int64 if size > 0 => &index.remainder(i64::try_from(size).unwrap_or(i64::MAX))?,
+            DType::Int64 if size > 0 => &index.remainder(signed(size))?,
             _ => index,
         };
         let without = |shape: &[usize]| -> Vec<usize> {
@@ -143,7 +143,7 @@ impl Tensor {
                 sizes.map(|(own, (&size, &along))| if own == dim { along } else { size }).collect();
             tensor.expand(&signed_sizes(&sizes))
         };
-        expanded(self)?.gather(i64::try_from(dim).unwrap_or(i64::MAX), &expanded(index)?)
+        expanded(self)?.gather(signed(dim), &expanded(index)?)
     }
 
     /// Returns zeros with a last dimension in which the element at the position of each class is 1: `torch.one_hot`.

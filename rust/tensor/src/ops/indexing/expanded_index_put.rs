@@ -6,7 +6,7 @@ use super::advanced_index::INDEX_PUT;
 use super::gather_scatter::ScatterReduce;
 use super::indexed::{INDEX, WriteTo};
 use super::positions::{Order, Positions};
-use crate::layout::{Layout, contiguous_strides};
+use crate::layout::{Layout, contiguous_strides, signed};
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::storage::fallible_alloc::try_collect;
 use crate::{Result, Tensor};
@@ -44,7 +44,7 @@ impl ExpandedRows {
         let mut distinct = try_collect(rows.len(), rows.iter().map(distinct_row))?;
         distinct.sort_unstable();
         distinct.dedup();
-        let rows = distinct.iter().map(|&row| i64::try_from(row).unwrap_or(i64::MAX));
+        let rows = distinct.iter().map(|&row| signed(row));
         Ok(ExpandedRows {
             order: own.iter().chain(&expanded).map(|(dim, _)| *dim).collect(),
             rows: Tensor::from_values(rows, &[distinct.len()])?,

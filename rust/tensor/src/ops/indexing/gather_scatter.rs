@@ -9,7 +9,7 @@ use crate::iterate::{
     Plan, PlanOperand, THREADED_ELEMENTS, TensorPart, for_each, for_each_tile, launch_binary,
     launch_inplace_from, launch_nullary, threads_on,
 };
-use crate::layout::{Layout, contiguous_strides};
+use crate::layout::{Layout, contiguous_strides, signed};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
 use crate::{DType, Element, Result, Tensor};
 
@@ -29,7 +29,7 @@ pub(crate) struct IndexBounds {
 impl IndexBounds {
     /// Returns the index as it counts from the front.
     fn check(self, index: i64) -> Result<i64> {
-        let size = i64::try_from(self.size).unwrap_or(i64::MAX);
+        let size = signed(self.size);
         let counted = if self.rule.wraps && index < 0 { index.saturating_add(size) } else { index };
         if (0..size).contains(&counted) { Ok(counted) } else { Err((self.rule.error)(self, index)) }
     }
@@ -37,7 +37,7 @@ impl IndexBounds {
     /// Writes indices as they count from the front, combined with those of the dimensions `before` if there are any. Returns
     /// false if some are missing or out of bounds, or if indices may be skipped.
     fn check_all(self, given: &[i64], before: Option<&[i64]>, out: &mut [i64]) -> bool {
-        let size = i64::try_from(self.size).unwrap_or(i64::MAX);
+        let size = signed(self.size);
         let wraps = if self.rule.wraps { size } else { 0 };
         let mut is_checked = self.rule.skipped.is_none() && given.len() == out.len();
         for (out, &index) in out.iter_mut().zip(given) {
@@ -88,7 +88,7 @@ pub(crate) fn check_index(
         before.map(|before| TensorPart::contiguous(before, plan.numel())),
     ];
     let has_before = before.is_some();
-    let size = i64::try_from(bounds.size).unwrap_or(i64::MAX);
+    let size = signed(bounds.size);
     let kernel = move |out: &mut [i64], data: &[i64], before: &[i64]| {
         let (mut result, [step, ..], mut first) = (Ok(()), plan.steps(), 0usize);
         plan.for_each_run(0..plan.numel(), &mut |[start, ..], length| {

@@ -7,7 +7,7 @@ use super::indexed::{INDEX, WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use super::positions::Positions;
 use crate::error::Tuple;
-use crate::layout::wrap_index;
+use crate::layout::{signed, wrap_index};
 use crate::ops::elementwise::operand::check_same_dtype;
 use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
 
@@ -172,7 +172,7 @@ impl Tensor {
         // The dimension of the view of each of them.
         let mut dims = Vec::new();
         for index in indices {
-            let at = i64::try_from(dim).unwrap_or(i64::MAX);
+            let at = signed(dim);
             // The tensors that index the dimensions of the view from `dim` on, and the dimensions that the item skips.
             let (found, skipped) = match index {
                 Index::Integer(position) => {
@@ -225,7 +225,7 @@ impl Tensor {
         }
         // Dimensions that other items separate become the first ones.
         let others = (0..view.ndim()).filter(|dim| !dims.contains(dim));
-        let order = dims.iter().copied().chain(others).map(|dim| i64::try_from(dim).unwrap_or(i64::MAX));
+        let order = dims.iter().copied().chain(others).map(signed);
         let view = view.permute(&order.collect::<Vec<_>>())?;
         Ok(AdvancedIndex { view, dim: 0, indices: indexed })
     }

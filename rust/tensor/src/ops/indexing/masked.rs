@@ -5,7 +5,7 @@ use super::index::Index;
 use super::indexed::{WriteTo, name_of};
 use super::nonzero::nonzero_coordinates;
 use crate::dtype::{Bool8, dispatch_size};
-use crate::layout::{broadcast, check_broadcastable_to, signed_sizes};
+use crate::layout::{broadcast, check_broadcastable_to, signed, signed_sizes};
 use crate::ops::elementwise::operand::{Operand, check_bool, check_same_dtype};
 use crate::ops::elementwise::selection::zero_where;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
@@ -99,7 +99,7 @@ impl Tensor {
                 _ => self.masked_fill(to, &mask, &first(1)?.reshape(&[])?),
             };
         }
-        let values = first(i64::try_from(count).unwrap_or(i64::MAX))?;
+        let values = first(signed(count))?;
         let indices: Vec<(Tensor, usize)> = coordinates.into_iter().zip(0..).collect();
         self.index_put_at(to, op, 0, &indices, &values, false)
     }

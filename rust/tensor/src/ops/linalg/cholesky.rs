@@ -2,7 +2,8 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
+use super::kernels;
+use super::solve::Triangular;
 use super::{
     as_transposed, broadcast_batches, check_info, check_operands, check_square, identity_like, matrix_sizes,
     shown_info, transposed,
@@ -29,15 +30,14 @@ impl Tensor {
     /// Returns the choice of a kernel for a Cholesky factorization now.
     pub fn explain_cholesky(&self) -> Result<Call> {
         check_square("cholesky", INPUT, self)?;
-        let args = LinalgArgs { op: "cholesky", routine: Routine::Cholesky, matrices: self, sides: None };
-        Ok(kernels::explain(&args))
+        Ok(kernels::explain(Routine::Cholesky, self, None))
     }
 
     fn cholesky_for(&self, op: &'static str, is_upper: bool, checks: bool) -> Result<(Tensor, Tensor)> {
         check_square(op, INPUT, self)?;
         let input = self.detach();
         let matrices = &if is_upper { transposed(&input)? } else { input };
-        let found = kernels::call(&LinalgArgs { op, routine: Routine::Cholesky, matrices, sides: None })?;
+        let found = kernels::call(op, Routine::Cholesky, matrices, None)?;
         let [factor, ..] = found.parts;
         let factor = iterate::cast(&factor, self.dtype())?;
         let factor = if is_upper { as_transposed(&factor)? } else { factor };
@@ -68,8 +68,8 @@ impl Tensor {
         let (factor, sides) = broadcast_batches(OP, factor, self)?;
         let (first, second) =
             if is_upper { (transposed(&factor)?, factor) } else { (factor.clone(), transposed(&factor)?) };
-        let half = first.solve_triangular_for(OP, &sides, false, true, false)?;
-        second.solve_triangular_for(OP, &half, true, true, false)
+        let half = first.solve_triangular_for(OP, &sides, Triangular::LOWER)?;
+        second.solve_triangular_for(OP, &half, Triangular::UPPER)
     }
 
     /// Returns the inverses of the matrices with these Cholesky factors: `torch.cholesky_inverse`.
@@ -89,7 +89,7 @@ fn cholesky_backward(factor: &Tensor, gradient: &Tensor, is_upper: bool) -> Resu
     let (factor, gradient) = (lower(factor)?, lower(gradient)?);
     let product = transposed(&factor)?.matmul(&gradient)?;
     let half = product.tril(0)?.add(&product.tril(-1)?)?.mul(0.5)?;
-    let left = transposed(&factor)?.solve_triangular_for(OP, &half, true, true, false)?;
-    let whole = factor.solve_triangular_for(OP, &left, false, false, false)?;
+    let left = transposed(&factor)?.solve_triangular_for(OP, &half, Triangular::UPPER)?;
+    let whole = factor.solve_triangular_for(OP, &left, Triangular::LOWER.right())?;
     whole.add(&transposed(&whole)?)?.mul(0.5)
 }

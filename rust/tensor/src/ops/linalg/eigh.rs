@@ -2,7 +2,7 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
+use super::kernels;
 use super::{check_square, identity_like, matrix_sizes, scale_columns, skew, transposed};
 use crate::products::linalg::Routine;
 use crate::recording::{BackwardContext, NodeBuilder, is_recording};
@@ -26,25 +26,19 @@ impl Tensor {
     /// Returns the choice of a kernel for eigenvalues now.
     pub fn explain_eigh(&self) -> Result<Call> {
         check_square("eigh", INPUT, self)?;
-        let routine = Routine::Eigh { has_vectors: true };
-        Ok(kernels::explain(&LinalgArgs { op: "eigh", routine, matrices: self, sides: None }))
+        Ok(kernels::explain(Routine::Eigh { has_vectors: true }, self, None))
     }
 
     fn eigh_for(&self, op: &'static str, is_upper: bool, has_vectors: bool) -> Result<(Tensor, Tensor)> {
         check_square(op, INPUT, self)?;
         let input = self.detach();
         let matrices = &if is_upper { transposed(&input)? } else { input };
-        let routine = Routine::Eigh { has_vectors };
-        let found = kernels::call(&LinalgArgs { op, routine, matrices, sides: None })?;
+        let found = kernels::call(op, Routine::Eigh { has_vectors }, matrices, None)?;
         let [values, vectors, _] = found.parts;
         let results = [iterate::cast(&values, self.dtype())?, iterate::cast(&vectors, self.dtype())?];
         if let Some(mut builder) = NodeBuilder::new("LinalgEighBackward0", &[self])? {
-            let [values, vectors] = &results;
-            let saved =
-                [builder.save_output_of_several(values, 0)?, builder.save_output_of_several(vectors, 1)?];
-            builder.set_history_of_several(&results, move |ctx, gradients| {
-                eigh_backward(ctx, gradients, saved)
-            })?;
+            builder.save_results(&results)?;
+            builder.set_history_of_several(&results, eigh_backward)?;
         }
         Ok(results.into())
     }
@@ -53,12 +47,8 @@ impl Tensor {
 /// Returns the gradient of matrices: `V (diag(GL) + skew(V^T GV) / 2 / E) V^T`, where E has the differences of eigenvalues
 /// (Giles, section 3.1), of which the symmetric part is taken. Where eigenvalues are equal their vectors have no gradient: it is
 /// infinite or NaN, as in PyTorch.
-fn eigh_backward(
-    ctx: &BackwardContext<'_>,
-    gradients: &[Option<Tensor>],
-    [values, vectors]: [usize; 2],
-) -> Result<Tensor> {
-    let (values, vectors) = (ctx.saved(values)?, ctx.saved(vectors)?);
+fn eigh_backward(ctx: &BackwardContext<'_>, gradients: &[Option<Tensor>]) -> Result<Tensor> {
+    let (values, vectors) = (ctx.saved(0)?, ctx.saved(1)?);
     let (of_values, of_vectors) = match gradients {
         [of_values, of_vectors] => (of_values, of_vectors),
         _ => (&None, &None),

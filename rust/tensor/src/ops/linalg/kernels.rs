@@ -25,12 +25,12 @@ pub(crate) struct LinalgCall {
 }
 
 impl LinalgCall {
-    fn new(args: &LinalgArgs<'_>) -> Self {
+    fn new(matrices: &Tensor, sides: Option<&Tensor>) -> Self {
         LinalgCall {
-            device: args.matrices.device(),
-            dtype: args.matrices.dtype(),
-            matrices: args.matrices.shape().to_vec(),
-            sides: args.sides.map(|sides| sides.shape().to_vec()),
+            device: matrices.device(),
+            dtype: matrices.dtype(),
+            matrices: matrices.shape().to_vec(),
+            sides: sides.map(|sides| sides.shape().to_vec()),
         }
     }
 
@@ -50,16 +50,13 @@ impl fmt::Display for LinalgCall {
     }
 }
 
-/// The operands of a factorization, without history.
+/// The arguments of [`call`].
 #[derive(Debug)]
 pub(crate) struct LinalgArgs<'a> {
-    /// The function that the program called, as errors name it.
-    pub op: &'static str,
-    pub routine: Routine,
-    /// The matrices.
-    pub matrices: &'a Tensor,
-    /// The right sides of a triangular system, of the same batch.
-    pub sides: Option<&'a Tensor>,
+    op: &'static str,
+    routine: Routine,
+    matrices: &'a Tensor,
+    sides: Option<&'a Tensor>,
 }
 
 /// Declares the operations whose kernels are chosen, with the least size for a library: below it the kernels of this crate are
@@ -100,22 +97,28 @@ macro_rules! operations {
             .order(Order::new(&CUDA_LINALG_LIBRARY, preferred_library));
         )+
 
-        /// Computes a factorization.
-        pub(super) fn call(args: &LinalgArgs<'_>) -> Result<Factors> {
-            let call = LinalgCall::new(args);
-            match args.routine {
+        /// Computes a factorization, or the solution of a triangular system with these right sides of the same batch, for the
+        /// function `op` that the program called. The operands have no history.
+        pub(super) fn call(
+            op: &'static str,
+            routine: Routine,
+            matrices: &Tensor,
+            sides: Option<&Tensor>,
+        ) -> Result<Factors> {
+            let (call, args) = (LinalgCall::new(matrices, sides), LinalgArgs { op, routine, matrices, sides });
+            match routine {
                 $($routine => {
-                    let is_part = args.op != $name;
-                    let composite = is_part.then_some(Composite { name: args.op, numerics: None });
-                    $kernels.call(&call, composite, args)
+                    let is_part = op != $name;
+                    let composite = is_part.then_some(Composite { name: op, numerics: None });
+                    $kernels.call(&call, composite, &args)
                 })+
             }
         }
 
         /// Returns the choice of a kernel now, without running it.
-        pub(super) fn explain(args: &LinalgArgs<'_>) -> Call {
-            let call = LinalgCall::new(args);
-            match args.routine {
+        pub(super) fn explain(routine: Routine, matrices: &Tensor, sides: Option<&Tensor>) -> Call {
+            let call = LinalgCall::new(matrices, sides);
+            match routine {
                 $($routine => $kernels.explain(&call),)+
             }
         }

@@ -2,22 +2,24 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
-use super::solve::err_sizes;
+use super::kernels;
+use super::solve::{Triangular, err_sizes};
 use super::{
     A, as_transposed, batch_of, broadcast_batches, check_matrices, check_operands, check_square, expanded,
-    identity_like, lu_info, matrix_sizes, scale_columns, shown_info, size_of, transposed,
+    identity_like, lu_info, matrix_sizes, scale_columns, shown_info, transposed,
 };
 use crate::elementwise::equal;
 use crate::iterate::try_along_last_dim;
+use crate::layout::signed;
 use crate::ops::elementwise::operand::check_dtype;
+use crate::ops::shape::join::cat;
 use crate::products::linalg::{Factors, Routine};
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::{DType, Error, Result, Scalar, Tensor, TensorOptions, iterate};
 
 /// Returns as many integers from `first` on.
 fn counted(first: i64, count: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
-    Tensor::arange(first.into(), size_of(count).saturating_add(first).into(), Scalar::Int(1), options)
+    Tensor::arange(first.into(), signed(count).saturating_add(first).into(), Scalar::Int(1), options)
 }
 
 /// Returns, for each matrix, the rows of the matrix in the order of the rows of its LU factors, as int64. Pivots are int32.
@@ -67,7 +69,7 @@ impl Tensor {
         const OP: &str = "lu";
         let (factors, pivots, _) = self.lu_factor_for(OP, pivot, false)?;
         let [rows, columns] = matrix_sizes(self);
-        let least = size_of(rows.min(columns));
+        let least = signed(rows.min(columns));
         let order = permutation_of(OP, &pivots, rows)?.unsqueeze(-1)?;
         let positions = counted(0, rows, (DType::Int64, self.placement()))?;
         let permutation = as_transposed(&equal(&order, &positions)?.cast(self.dtype())?)?;
@@ -79,8 +81,7 @@ impl Tensor {
     /// Returns the choice of a kernel for an LU factorization now.
     pub fn explain_lu_factor(&self) -> Result<Call> {
         check_matrices("lu_factor", A, self)?;
-        let args = LinalgArgs { op: "lu_factor", routine: Routine::Lu, matrices: self, sides: None };
-        Ok(kernels::explain(&args))
+        Ok(kernels::explain(Routine::Lu, self, None))
     }
 
     fn lu_factor_for(&self, op: &'static str, pivot: bool, checks: bool) -> Result<(Tensor, Tensor, Tensor)> {
@@ -88,9 +89,8 @@ impl Tensor {
         if !pivot {
             return Err(Error::value(op, "pivot", "be True", "False; there is no kernel without pivoting"));
         }
-        let matrices = &self.detach();
         let Factors { parts: [factors, pivots, _], info } =
-            kernels::call(&LinalgArgs { op, routine: Routine::Lu, matrices, sides: None })?;
+            kernels::call(op, Routine::Lu, &self.detach(), None)?;
         let (factors, pivots) = (iterate::cast(&factors, self.dtype())?, shown_info(&pivots)?);
         if let Some(mut builder) = NodeBuilder::new("LinalgLuFactorExBackward0", &[self])? {
             let (saved, saved_pivots) = (builder.save_output(&factors)?, builder.save(&pivots)?);
@@ -128,12 +128,13 @@ impl Tensor {
         let order = expanded(&order, &[batch_of(&factors), &[size]].concat())?;
         let solved = if is_left == is_adjoint {
             let turned = transposed(&factors)?;
-            let half = turned.solve_triangular_for(OP, &sides, false, true, false)?;
-            let whole = turned.solve_triangular_for(OP, &half, true, true, true)?;
+            let half = turned.solve_triangular_for(OP, &sides, Triangular::LOWER)?;
+            let whole = turned.solve_triangular_for(OP, &half, Triangular::UPPER.unit())?;
             permute_rows(&whole, &order.argsort(-1, false)?)?
         } else {
-            let half = factors.solve_triangular_for(OP, &permute_rows(&sides, &order)?, false, true, true)?;
-            factors.solve_triangular_for(OP, &half, true, true, false)?
+            let half =
+                factors.solve_triangular_for(OP, &permute_rows(&sides, &order)?, Triangular::LOWER.unit())?;
+            factors.solve_triangular_for(OP, &half, Triangular::UPPER)?
         };
         if is_left { Ok(solved) } else { transposed(&solved) }
     }
@@ -151,16 +152,16 @@ fn lu_factor_backward(
     const OP: &str = "lu_factor";
     let (factors, pivots) = (ctx.saved(factors)?, ctx.saved(pivots)?);
     let [rows, columns] = matrix_sizes(&factors);
-    let (least, more) = (size_of(rows.min(columns)), size_of(rows.abs_diff(columns)));
+    let (least, more) = (signed(rows.min(columns)), signed(rows.abs_diff(columns)));
     let (dim, is_wide) = (if columns > rows { -1 } else { -2 }, columns > rows);
     let part = |tensor: &Tensor, start: i64, length: i64| tensor.narrow(dim, start, length);
     let square = part(&factors, 0, least)?;
     let (square_gradient, rest_gradient) = (part(gradient, 0, least)?, part(gradient, least, more)?);
     let rest = part(&factors, least, more)?;
-    let (lower_t, upper_t) = (transposed(&square)?, transposed(&square)?);
     // Solve with the transposed factors, of which the matrix holds both.
-    let by_lower = |b: &Tensor| lower_t.solve_triangular_for(OP, b, true, true, true);
-    let by_upper = |b: &Tensor| upper_t.solve_triangular_for(OP, b, false, false, false);
+    let turned = transposed(&square)?;
+    let by_lower = |b: &Tensor| turned.solve_triangular_for(OP, b, Triangular::UPPER.unit());
+    let by_upper = |b: &Tensor| turned.solve_triangular_for(OP, b, Triangular::LOWER.right());
     let lower = square.tril(-1)?.add(&identity_like(&square, rows.min(columns), rows.min(columns))?)?;
     let upper = square.triu(0)?;
     let (mut of_lower, mut of_upper) = (square_gradient.tril(-1)?, square_gradient.triu(0)?);
@@ -178,7 +179,7 @@ fn lu_factor_backward(
     let inner = inner.add(&of_upper.matmul(&transposed(&upper)?)?.triu(0)?)?;
     let of_square = by_upper(&by_lower(&inner)?)?;
     let whole = match of_rest {
-        Some(of_rest) => crate::ops::shape::join::cat(&[of_square, of_rest], dim)?,
+        Some(of_rest) => cat(&[of_square, of_rest], dim)?,
         None => of_square,
     };
     let order = permutation_of(OP, &pivots, rows)?;
@@ -187,9 +188,7 @@ fn lu_factor_backward(
 
 /// Returns the sign of the permutation of each matrix, and the diagonal of its factors, in float64 without history.
 pub(super) fn signed_diagonal(op: &'static str, input: &Tensor) -> Result<(Tensor, Tensor)> {
-    let matrices = &input.detach();
-    let Factors { parts: [factors, pivots, _], .. } =
-        kernels::call(&LinalgArgs { op, routine: Routine::Lu, matrices, sides: None })?;
+    let [factors, pivots, _] = kernels::call(op, Routine::Lu, &input.detach(), None)?.parts;
     let [size, _] = matrix_sizes(input);
     let options = (DType::Float64, input.placement());
     let steps = counted(1, size, options)?;

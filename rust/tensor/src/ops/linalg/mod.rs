@@ -13,10 +13,8 @@ pub(crate) mod lu;
 pub(crate) mod qr;
 pub(crate) mod solve;
 pub(crate) mod svd;
-#[cfg(test)]
-mod tests;
 
-use crate::layout::broadcast;
+use crate::layout::{broadcast, signed_sizes};
 use crate::ops::elementwise::operand::{check_device, check_same_dtype};
 use crate::{DType, Error, ErrorKind, Result, Tensor, iterate};
 
@@ -77,17 +75,12 @@ fn broadcast_batches(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor
     Ok((a?, b?))
 }
 
-/// Returns a size as an argument of operations.
-fn size_of(size: usize) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
-}
-
 /// Returns the operand with the sizes of a shape, to which it is broadcast.
 fn expanded(tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
     if tensor.shape() == shape {
         return Ok(tensor.clone());
     }
-    tensor.expand(&shape.iter().copied().map(size_of).collect::<Vec<_>>())
+    tensor.expand(&signed_sizes(shape))
 }
 
 /// Returns the transposed matrices.

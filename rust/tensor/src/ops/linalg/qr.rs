@@ -2,8 +2,11 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
-use super::{A, check_matrices, matrix_sizes, size_of, transposed};
+use super::kernels;
+use super::solve::Triangular;
+use super::{A, check_matrices, matrix_sizes, transposed};
+use crate::layout::signed;
+use crate::ops::shape::join::cat;
 use crate::products::linalg::Routine;
 use crate::recording::{BackwardContext, NodeBuilder};
 use crate::{Error, Result, Tensor, iterate};
@@ -24,15 +27,12 @@ impl Tensor {
     pub fn qr(&self, mode: QrMode) -> Result<(Tensor, Tensor)> {
         const OP: &str = "qr";
         let routine = self.qr_routine(mode)?;
-        let found = kernels::call(&LinalgArgs { op: OP, routine, matrices: &self.detach(), sides: None })?;
-        let [q, r, _] = found.parts;
+        let [q, r, _] = kernels::call(OP, routine, &self.detach(), None)?.parts;
         let results = [iterate::cast(&q, self.dtype())?, iterate::cast(&r, self.dtype())?];
         if let Some(mut builder) = NodeBuilder::new("LinalgQrBackward0", &[self])? {
-            let [q, r] = &results;
-            let saved = [builder.save_output_of_several(q, 0)?, builder.save_output_of_several(r, 1)?];
-            builder.set_history_of_several(&results, move |ctx, gradients| {
-                qr_backward(ctx, gradients, saved, mode)
-            })?;
+            builder.save_results(&results)?;
+            builder
+                .set_history_of_several(&results, move |ctx, gradients| qr_backward(ctx, gradients, mode))?;
         }
         Ok(results.into())
     }
@@ -40,7 +40,7 @@ impl Tensor {
     /// Returns the choice of a kernel for a QR factorization now.
     pub fn explain_qr(&self, mode: QrMode) -> Result<Call> {
         let routine = self.qr_routine(mode)?;
-        Ok(kernels::explain(&LinalgArgs { op: "qr", routine, matrices: self, sides: None }))
+        Ok(kernels::explain(routine, self, None))
     }
 
     fn qr_routine(&self, mode: QrMode) -> Result<Routine> {
@@ -59,17 +59,12 @@ impl Tensor {
 /// Returns the gradient of matrices from those of the factors: `(GQ + Q copyltu(M)) R^-T` with `M = R GR^T - GQ^T Q`, where
 /// `copyltu` copies the strict lower triangle to the upper one (Walter and Lehmann). The columns of a wide matrix `[X Y]` beyond
 /// the square of R are `Y = Q V`, which adds `Y GV^T` to the gradient of Q.
-fn qr_backward(
-    ctx: &BackwardContext<'_>,
-    gradients: &[Option<Tensor>],
-    [q, r]: [usize; 2],
-    mode: QrMode,
-) -> Result<Tensor> {
+fn qr_backward(ctx: &BackwardContext<'_>, gradients: &[Option<Tensor>], mode: QrMode) -> Result<Tensor> {
     const OP: &str = "qr";
     if mode == QrMode::OnlyR {
         return Err(Error::not_differentiable(OP, "its gradient needs Q: use QrMode::Reduced"));
     }
-    let (q, r) = (ctx.saved(q)?, ctx.saved(r)?);
+    let (q, r) = (ctx.saved(0)?, ctx.saved(1)?);
     let (rows, columns) = (matrix_sizes(&q)[0], matrix_sizes(&r)[1]);
     if mode == QrMode::Complete && rows > columns {
         return Err(Error::not_differentiable(OP, "use QrMode::Reduced for more rows than columns"));
@@ -79,7 +74,7 @@ fn qr_backward(
         None => like.mul(0.0),
     };
     let (of_q, of_r) = (gradient(0, &q)?, gradient(1, &r)?);
-    let (size, more) = (size_of(rows.min(columns)), size_of(columns.saturating_sub(rows)));
+    let (size, more) = (signed(rows.min(columns)), signed(columns.saturating_sub(rows)));
     let part = |tensor: &Tensor, start: i64, length: i64| tensor.narrow(-1, start, length);
     let (square, of_square) = (part(&r, 0, size)?, part(&of_r, 0, size)?);
     if more == 0 {
@@ -88,7 +83,7 @@ fn qr_backward(
     let (rest, of_rest) = (part(&r, size, more)?, part(&of_r, size, more)?);
     let of_q = of_q.add(&q.matmul(&rest)?.matmul(&transposed(&of_rest)?)?)?;
     let of_first = square_backward(&q, &square, &of_q, &of_square)?;
-    crate::ops::shape::join::cat(&[of_first, q.matmul(&of_rest)?], -1)
+    cat(&[of_first, q.matmul(&of_rest)?], -1)
 }
 
 /// Returns the gradient for a square triangular factor.
@@ -96,5 +91,5 @@ fn square_backward(q: &Tensor, r: &Tensor, of_q: &Tensor, of_r: &Tensor) -> Resu
     let m = r.matmul(&transposed(of_r)?)?.sub(&transposed(of_q)?.matmul(q)?)?;
     let symmetric = m.tril(0)?.add(&transposed(&m.tril(-1)?)?)?;
     let sum = of_q.add(&q.matmul(&symmetric)?)?;
-    transposed(r)?.solve_triangular_for("qr", &sum, false, false, false)
+    transposed(r)?.solve_triangular_for("qr", &sum, Triangular::LOWER.right())
 }

@@ -2,7 +2,7 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
+use super::kernels;
 use super::lu::{permutation_of, permute_rows};
 use super::{
     A, as_transposed, batch_of, broadcast_batches, check_float, check_matrices, check_operands, check_square,
@@ -20,17 +20,44 @@ pub(super) fn err_sizes(op: &'static str, name: &str, is_left: bool, a: &Tensor,
     Error::shapes(op, problem, a.shape(), b.shape())
 }
 
-/// Solves triangular systems without history. The result is float64 if the operands are not.
-pub(super) fn triangular(
-    op: &'static str,
-    a: &Tensor,
-    b: &Tensor,
-    (is_upper, is_unit): (bool, bool),
-) -> Result<Tensor> {
-    let routine = Routine::Triangular { is_upper, is_unit, sides: matrix_sizes(b)[1] };
-    let found = kernels::call(&LinalgArgs { op, routine, matrices: a, sides: Some(b) })?;
-    let [solution, ..] = found.parts;
-    Ok(solution)
+/// A kind of triangular system, of a matrix of which one triangle is read.
+#[derive(Clone, Copy)]
+pub(super) struct Triangular {
+    is_upper: bool,
+    /// Whether it is `A X = B`, not `X A = B`.
+    is_left: bool,
+    /// Whether the diagonal counts as ones.
+    is_unit: bool,
+}
+
+impl Triangular {
+    /// `L X = B`.
+    pub const LOWER: Self = Triangular { is_upper: false, is_left: true, is_unit: false };
+    /// `U X = B`.
+    pub const UPPER: Self = Triangular { is_upper: true, ..Self::LOWER };
+
+    /// Returns the system with the matrix on the right of X.
+    pub const fn right(self) -> Self {
+        Triangular { is_left: false, ..self }
+    }
+
+    /// Returns the system whose diagonal counts as ones.
+    pub const fn unit(self) -> Self {
+        Triangular { is_unit: true, ..self }
+    }
+
+    /// Returns the system of the transposed matrix.
+    const fn transposed(self) -> Self {
+        Triangular { is_upper: !self.is_upper, ..self }
+    }
+
+    /// Solves `A X = B` without history. The result is float64 if the operands are not.
+    fn solve(self, op: &'static str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let Triangular { is_upper, is_unit, .. } = self;
+        let routine = Routine::Triangular { is_upper, is_unit, sides: matrix_sizes(b)[1] };
+        let [solution, ..] = kernels::call(op, routine, a, Some(b))?.parts;
+        Ok(solution)
+    }
 }
 
 impl Tensor {
@@ -43,7 +70,7 @@ impl Tensor {
         is_left: bool,
         is_unit: bool,
     ) -> Result<Tensor> {
-        self.solve_triangular_for("solve_triangular", b, is_upper, is_left, is_unit)
+        self.solve_triangular_for("solve_triangular", b, Triangular { is_upper, is_left, is_unit })
     }
 
     /// Returns the choice of a kernel for a triangular system now.
@@ -52,8 +79,7 @@ impl Tensor {
         let (matrices, sides) =
             if is_left { (matrices, sides) } else { (transposed(&matrices)?, transposed(&sides)?) };
         let routine = Routine::Triangular { is_upper: false, is_unit: false, sides: matrix_sizes(&sides)[1] };
-        let args = LinalgArgs { op: "solve_triangular", routine, matrices: &matrices, sides: Some(&sides) };
-        Ok(kernels::explain(&args))
+        Ok(kernels::explain(routine, &matrices, Some(&sides)))
     }
 
     /// Checks the operands of a triangular system, and broadcasts their batches.
@@ -72,16 +98,14 @@ impl Tensor {
         &self,
         op: &'static str,
         b: &Tensor,
-        is_upper: bool,
-        is_left: bool,
-        is_unit: bool,
+        system: Triangular,
     ) -> Result<Tensor> {
+        let Triangular { is_upper, is_left, is_unit } = system;
         let (matrices, sides) = self.triangular_operands(op, b, is_left)?;
         let out = if is_left {
-            triangular(op, &matrices, &sides, (is_upper, is_unit))?
+            system.solve(op, &matrices, &sides)?
         } else {
-            let turned = (transposed(&matrices)?, transposed(&sides)?);
-            as_transposed(&triangular(op, &turned.0, &turned.1, (!is_upper, is_unit))?)?
+            as_transposed(&system.transposed().solve(op, &transposed(&matrices)?, &transposed(&sides)?)?)?
         };
         let out = iterate::cast(&out, self.dtype())?;
         if let Some(mut builder) = NodeBuilder::new("LinalgSolveTriangularBackward0", &[self, b])? {
@@ -89,7 +113,7 @@ impl Tensor {
             let (shape_a, shape_b) = (self.shape().to_vec(), b.shape().to_vec());
             builder.set_history(&out, move |ctx, gradient| {
                 let a = transposed(&ctx.saved(matrices)?)?;
-                let of_b = a.solve_triangular_for(op, gradient, !is_upper, is_left, is_unit)?;
+                let of_b = a.solve_triangular_for(op, gradient, system.transposed())?;
                 let of_a = || {
                     let solution = transposed(&ctx.saved(solution)?)?;
                     let product = if is_left { of_b.matmul(&solution)? } else { solution.matmul(&of_b)? };
@@ -139,16 +163,15 @@ impl Tensor {
             return Err(err_sizes(op, A, is_left, self, b));
         }
         let matrices = if is_left { self.detach() } else { transposed(&self.detach())? };
-        let Factors { parts: [factors, pivots, _], info } =
-            kernels::call(&LinalgArgs { op, routine: Routine::Lu, matrices: &matrices, sides: None })?;
+        let Factors { parts: [factors, pivots, _], info } = kernels::call(op, Routine::Lu, &matrices, None)?;
         let permutation = permutation_of(op, &shown_info(&pivots)?, size)?;
         let sides = sides.detach();
         let sides = if is_left { sides } else { transposed(&sides)? };
         let (factors, sides) = broadcast_batches(op, &factors, &sides)?;
         let permutation = expanded(&permutation, &[batch_of(&factors), &[size]].concat())?;
         let sides = permute_rows(&sides.cast(DType::Float64)?, &permutation)?;
-        let half = triangular(op, &factors, &sides, (false, true))?;
-        let out = triangular(op, &factors, &half, (true, false))?;
+        let half = Triangular::LOWER.unit().solve(op, &factors, &sides)?;
+        let out = Triangular::UPPER.solve(op, &factors, &half)?;
         let out = iterate::cast(&out, self.dtype())?;
         let out = if is_left { out } else { as_transposed(&out)? };
         let out = match out.shape().split_last() {

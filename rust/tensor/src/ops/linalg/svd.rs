@@ -2,11 +2,12 @@
 
 use interlock::dispatch::Call;
 
-use super::kernels::{self, LinalgArgs};
+use super::kernels;
 use super::{
-    A, as_transposed, check_info, check_matrices, identity_like, matrix_sizes, scale_columns, size_of, skew,
+    A, as_transposed, check_info, check_matrices, identity_like, matrix_sizes, scale_columns, skew,
     transposed,
 };
+use crate::layout::signed;
 use crate::products::linalg::Routine;
 use crate::recording::{BackwardContext, NodeBuilder, is_recording};
 use crate::{Result, Tensor, iterate};
@@ -30,7 +31,7 @@ impl Tensor {
         let [rows, columns] = matrix_sizes(self);
         let matrices = &if columns > rows { transposed(&self.detach())? } else { self.detach() };
         let routine = Routine::Svd { left: rows.max(columns), has_vectors: true };
-        Ok(kernels::explain(&LinalgArgs { op: "svd", routine, matrices, sides: None }))
+        Ok(kernels::explain(routine, matrices, None))
     }
 
     fn svd_for(
@@ -44,8 +45,7 @@ impl Tensor {
         let (is_wide, input) = (columns > rows, self.detach());
         let matrices = &if is_wide { transposed(&input)? } else { input };
         let left = if full_matrices { rows.max(columns) } else { rows.min(columns) };
-        let routine = Routine::Svd { left, has_vectors };
-        let found = kernels::call(&LinalgArgs { op, routine, matrices, sides: None })?;
+        let found = kernels::call(op, Routine::Svd { left, has_vectors }, matrices, None)?;
         check_info(op, (A, "finite"), &super::shown_info(&found.info)?, |_| {
             "an infinite or NaN element".to_owned()
         })?;
@@ -55,13 +55,8 @@ impl Tensor {
             if is_wide && has_vectors { (as_transposed(&vh)?, as_transposed(&u)?) } else { (u, vh) };
         let results = [u, values, vh];
         if let Some(mut builder) = NodeBuilder::new("LinalgSvdBackward0", &[self])? {
-            let mut saved = [0; 3];
-            for ((saved, result), number) in saved.iter_mut().zip(&results).zip(0..) {
-                *saved = builder.save_output_of_several(result, number)?;
-            }
-            builder.set_history_of_several(&results, move |ctx, gradients| {
-                svd_backward(ctx, gradients, saved)
-            })?;
+            builder.save_results(&results)?;
+            builder.set_history_of_several(&results, svd_backward)?;
         }
         Ok(results.into())
     }
@@ -71,15 +66,11 @@ impl Tensor {
 /// differences of squared singular values, and the parts of both gradients that are orthogonal to the vectors, divided by the
 /// values (Wan and Zhang). Where values are equal, vectors have no gradient: it is infinite or NaN, as in PyTorch. The gradients
 /// of vectors beyond the values are ignored, as in PyTorch: they are not determined.
-fn svd_backward(
-    ctx: &BackwardContext<'_>,
-    gradients: &[Option<Tensor>],
-    [u, values, vh]: [usize; 3],
-) -> Result<Tensor> {
-    let (u, values, vh) = (ctx.saved(u)?, ctx.saved(values)?, ctx.saved(vh)?);
+fn svd_backward(ctx: &BackwardContext<'_>, gradients: &[Option<Tensor>]) -> Result<Tensor> {
+    let (u, values, vh) = (ctx.saved(0)?, ctx.saved(1)?, ctx.saved(2)?);
     let (rows, columns) = (matrix_sizes(&u)[0], matrix_sizes(&vh)[1]);
     let size = rows.min(columns);
-    let least = size_of(size);
+    let least = signed(size);
     let (u, vh) = (u.narrow(-1, 0, least)?, vh.narrow(-2, 0, least)?);
     let gradient = |index: usize| gradients.get(index).cloned().flatten();
     let of_u = gradient(0).map(|gradient| gradient.narrow(-1, 0, least)).transpose()?;

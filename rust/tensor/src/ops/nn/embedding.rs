@@ -1,6 +1,6 @@
 //! Rows of a matrix by index: `torch.nn.functional.embedding`.
 
-use crate::layout::signed_sizes;
+use crate::layout::{signed, signed_sizes};
 use crate::ops::indexing::indexed::{SELECT, spread};
 use crate::ops::indexing::positions::{IndexRule, Positions};
 use crate::recording::NodeBuilder;
@@ -14,7 +14,7 @@ impl Tensor {
         let &[rows, _] = self.shape() else {
             return Err(Error::shape(op, "weight", "have two dimensions", self.shape()));
         };
-        let count = i64::try_from(rows).unwrap_or(i64::MAX);
+        let count = signed(rows);
         let skipped =
             padding.map(|padding| if padding < 0 { padding.saturating_add(count) } else { padding });
         if let (Some(row), Some(given)) = (skipped, padding)

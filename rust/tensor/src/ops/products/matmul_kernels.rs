@@ -454,10 +454,6 @@ fn once_each(tensor: &Tensor, apply: impl FnOnce(&Tensor) -> Result<Tensor>) -> 
 
 #[cfg(test)]
 mod tests {
-    use interlock::backends::flags::MKLDNN_NUMERICS;
-    use interlock::backends::{MkldnnNumerics, Precision};
-    use interlock::dispatch::Recording;
-
     use super::*;
 
     /// Between two numbers of TensorFloat-32 and of bfloat16.
@@ -471,17 +467,6 @@ mod tests {
     fn eye(size: usize) -> Tensor {
         let elements: Vec<f32> = (0..size * size).map(|i| f32::from(u8::from(i % (size + 1) == 0))).collect();
         Tensor::from_slice(&elements, &[size, size]).unwrap()
-    }
-
-    #[test]
-    fn matmul_rounds_inputs_to_bfloat16_under_the_model_only() {
-        let _precision = Node::MkldnnMatmul.scope(Precision::Bf16).unwrap().guard();
-        let product = || odd(&[2, 3]).matmul(&eye(3)).unwrap().to_vec::<f32>().unwrap();
-        assert_eq!(product(), [ODD; 6], "no kernel of the hardware");
-        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
-        assert_eq!(product(), [1.0; 6]);
-        let _enabled = MKLDNN_ENABLED.scope(false).unwrap().guard();
-        assert_eq!(product(), [ODD; 6], "nodes of oneDNN count only while it is enabled");
     }
 
     #[test]
@@ -519,49 +504,5 @@ mod tests {
         assert!(out[1].is_nan(), "an infinity times 0");
         assert_eq!([out[3], out[5]], [0.0, 0.0]);
         assert!(out[6].is_nan());
-    }
-
-    #[test]
-    fn matmul_of_float64_ignores_the_precision_of_float32() {
-        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
-        let _precision = Node::MkldnnMatmul.scope(Precision::Bf16).unwrap().guard();
-        let wide = odd(&[1, 1]).cast(DType::Float64).unwrap();
-        assert_eq!(wide.matmul(&wide).unwrap().to_vec::<f64>().unwrap(), [f64::from(ODD).powi(2)]);
-    }
-
-    #[test]
-    fn matmul_rounds_expanded_and_transposed_operands() {
-        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
-        let _precision = Node::MkldnnMatmul.scope(Precision::Tf32).unwrap().guard();
-        let rounded = Rounding::Tf32.round(ODD);
-        let expanded = odd(&[1, 3]).expand(&[4, 2, 3]).unwrap();
-        assert_eq!(expanded.matmul(&eye(3)).unwrap().to_vec::<f32>().unwrap(), [rounded; 24]);
-        let transposed = odd(&[3, 2]).t().unwrap();
-        assert_eq!(transposed.matmul(&eye(3)).unwrap().to_vec::<f32>().unwrap(), [rounded; 6]);
-    }
-
-    #[test]
-    fn record_of_a_product_names_its_arguments_and_every_kernel() {
-        let recording = Recording::default();
-        let guard = recording.guard();
-        odd(&[2, 3]).matmul(&eye(3)).unwrap();
-        drop(guard);
-        let expected = "matmul cpu float32 2x3 @ 3x3 -> native | cublas: needs a device, got cpu | \
-                        cublaslt: needs a device, got cpu | \
-                        mkldnn: backends.mkldnn.numerics is 'hardware', not 'model' | \
-                        onednn: needs at least 524288 multiplications, got 18 | \
-                        mkl: needs at least 524288 multiplications, got 18";
-        assert_eq!(recording.calls()[0].to_string(), expected);
-    }
-
-    #[test]
-    fn backward_obeys_the_flags_of_the_thread_that_runs_it() {
-        let x = odd(&[2, 2]);
-        x.set_requires_grad(true).unwrap();
-        let y = x.matmul(&odd(&[2, 2])).unwrap().sum(None, false).unwrap();
-        let _numerics = MKLDNN_NUMERICS.scope(MkldnnNumerics::Model).unwrap().guard();
-        let _precision = Node::MkldnnMatmul.scope(Precision::Bf16).unwrap().guard();
-        y.backward().unwrap();
-        assert_eq!(x.grad().unwrap().to_vec::<f32>().unwrap(), [2.0; 4]);
     }
 }

@@ -9,6 +9,7 @@ use interlock::dispatch::{
 };
 
 use super::{QuantizedDType, QuantizedTensor, check_parameters};
+use crate::layout::signed;
 use crate::ops::conditions::{Condition, on_cpu, require};
 use crate::ops::elementwise::operand::{check_device, check_dtype};
 use crate::ops::products::matmul_kernels::{batch, multiply_by_onednn};
@@ -102,7 +103,7 @@ fn run_onednn(
     // (a - x) (b - y) = a b - y a - x b + x y, summed over the inputs.
     let of_rows = input.sum(Some(&[1]), true)?.mul(zero_of_weight)?;
     let of_columns = weight.sum(Some(&[0]), true)?.mul(zero_of_input)?;
-    let constant = zero_of_input * zero_of_weight * i64::try_from(depth).unwrap_or(i64::MAX);
+    let constant = zero_of_input * zero_of_weight * signed(depth);
     Ok(sums.cast(DType::Int64)?.sub(&of_rows)?.sub(&of_columns)?.add(constant)?)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::dtype::{Bool8, dispatch_float};
 use crate::iterate::{TensorPart, check_count, launch_unary};
+use crate::layout::signed;
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::ops::elementwise::sign::set_zero_gradient;
 use crate::ops::reduction::order::{numbered, position_of, sort};
@@ -131,7 +132,7 @@ fn draw_with_replacement(out: &mut [i64], weights: &[f64], generator: &mut fastr
     for out in out {
         let drawn = generator.f64() * total;
         let index = bounds.partition_point(|&bound| bound <= drawn).min(last);
-        *out = i64::try_from(index).unwrap_or(i64::MAX);
+        *out = signed(index);
     }
     Ok(())
 }

@@ -99,30 +99,3 @@ impl Tensor {
         ))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::doubles;
-
-    #[test]
-    fn max_along_returns_values_and_the_first_indices() {
-        let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
-        let (values, indices) = x.max_along(1, false).unwrap();
-        assert_eq!(indices.to_vec::<i64>().unwrap(), [1, 1]);
-        assert!(values.to_vec::<f64>().unwrap()[1].is_nan());
-        let (values, indices) = x.min_along(0, true).unwrap();
-        assert_eq!((values.shape(), indices.to_vec::<i64>().unwrap()), (&[1, 3][..], vec![0, 1, 1]));
-        assert!(doubles(&[], &[0, 2]).max_along(0, false).is_err());
-    }
-
-    #[test]
-    fn argmax_is_the_first_of_equal_elements_and_nan_is_largest() {
-        let x = doubles(&[1.0, 7.0, 7.0, 4.0, f64::NAN, 6.0], &[2, 3]);
-        let at = |tensor: crate::Tensor| tensor.to_vec::<i64>().unwrap();
-        assert_eq!(at(x.argmax(Some(1), false).unwrap()), [1, 1]);
-        assert_eq!(at(x.argmax(Some(0), true).unwrap()), [1, 1, 0]);
-        assert_eq!(at(x.argmax(None, false).unwrap()), [4]);
-        assert!(doubles(&[], &[0]).argmax(None, false).is_err());
-        assert_eq!(at(doubles(&[3.0], &[]).argmax(Some(-1), false).unwrap()), [0]);
-    }
-}

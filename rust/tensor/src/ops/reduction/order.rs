@@ -51,32 +51,3 @@ pub(crate) fn middle(numbers: &mut [Numbered]) -> Numbered {
 pub(crate) fn position_of(number: Numbered) -> i64 {
     number as i64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dtype::Bool8;
-
-    #[test]
-    fn orders_are_those_of_the_numbers() {
-        let numbers =
-            [f64::NEG_INFINITY, -2.5, -f64::MIN_POSITIVE, 0.0, 5e-324, 1.0, f64::INFINITY, f64::NAN];
-        assert!(numbers.is_sorted_by_key(|&number| order_of(number)));
-        assert_eq!(order_of(-0.0), order_of(0.0f32));
-        assert_eq!(order_of(f64::NAN), order_of(-f64::NAN));
-        assert!([i64::MIN, -1, 0, 1, i64::MAX].is_sorted_by_key(|&number| order_of(number)));
-        assert!(order_of(Bool8::new(false)) < order_of(Bool8::new(true)));
-    }
-
-    #[test]
-    fn sort_keeps_the_order_of_equal_numbers() {
-        for (descending, expected) in [(false, [1, 3, 0, 2, 4]), (true, [0, 2, 4, 1, 3])] {
-            for count in 0..=5 {
-                let mut numbers = numbered(&[7.0f32, 0.0, 7.0, -0.0, 7.0], descending).unwrap();
-                sort(&mut numbers, count);
-                let sorted: Vec<_> = numbers.into_iter().take(count).map(position_of).collect();
-                assert_eq!(sorted, expected[..count]);
-            }
-        }
-    }
-}

@@ -5,6 +5,7 @@ use super::scans::{cumprod_backward, widened};
 use super::sums::reduced_dims;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
+use crate::layout::signed;
 use crate::ops::shape::join::cat;
 use crate::recording::NodeBuilder;
 use crate::{Element, Result, Tensor, loops};
@@ -42,7 +43,7 @@ fn prod_backward(x: &Tensor, gradient: &Tensor, dim: Option<i64>) -> Result<Tens
         return prod_backward(&row, &gradient.reshaped(&[1])?, Some(0))?.reshaped(x.shape());
     };
     // The product is the last cumulative product.
-    let last = i64::try_from(size_of_dim("prod", x, dim)?).unwrap_or(i64::MAX) - 1;
+    let last = signed(size_of_dim("prod", x, dim)?) - 1;
     let shape: Vec<usize> = x.detach().slice(dim, None, Some(last), 1)?.shape().to_vec();
     let others = Tensor::zeros(&shape, gradient.options())?;
     cumprod_backward(x, &cat(&[others, gradient.clone()], dim)?, &[], dim)

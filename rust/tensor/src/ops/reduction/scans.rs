@@ -45,21 +45,31 @@ fn cumulative_products(factors: &Tensor, directions: &[Tensor], dim: i64) -> Res
         cumulative_products::cumulative_products::<T>(op, &rows.rows, &rows_of(op, directions, dim)?)
     })?;
     let out = rows.restore(&iterate::cast(&out, factors.dtype())?)?;
-    let inputs: Vec<&Tensor> = std::iter::once(factors).chain(directions).collect();
     let node = if directions.is_empty() { "CumprodBackward0" } else { "CumprodDerivativeBackward0" };
-    if let Some(mut builder) = NodeBuilder::new(node, &inputs)? {
-        let saved = inputs.into_iter().map(|input| builder.save(input)).collect::<Result<Vec<_>>>()?;
-        builder.set_history(&out, move |ctx, gradient| {
-            let operands = saved.iter().map(|&index| ctx.saved(index)).collect::<Result<Vec<_>>>()?;
-            let Some((factors, directions)) = operands.split_first() else { return Ok(Vec::new()) };
-            let of_input = |input: usize| {
-                let others = without(directions, input);
-                ctx.gradient(input, || cumprod_backward(factors, gradient, &others, dim))
-            };
-            (0..operands.len()).map(of_input).collect()
-        })?;
-    }
+    record(node, [factors], directions, &out, move |[factors], directions, gradient, input| {
+        cumprod_backward(factors, gradient, &without(directions, input), dim)
+    })?;
     Ok(out)
+}
+
+/// Records that `inputs` and `directions` were combined to `out`. All are saved. `backward` returns the gradient of the
+/// input with a number from them and from the gradient of the result.
+fn record<const N: usize>(
+    node: &'static str,
+    inputs: [&Tensor; N],
+    directions: &[Tensor],
+    out: &Tensor,
+    backward: impl Fn(&[Tensor; N], &[Tensor], &Tensor, usize) -> Result<Tensor> + Send + Sync + 'static,
+) -> Result<()> {
+    let all: Vec<&Tensor> = inputs.into_iter().chain(directions).collect();
+    let Some(mut builder) = NodeBuilder::new(node, &all)? else { return Ok(()) };
+    let saved = all.into_iter().map(|input| builder.save(input)).collect::<Result<Vec<_>>>()?;
+    builder.set_history(out, move |ctx, gradient| {
+        let operands = saved.iter().map(|&index| ctx.saved(index)).collect::<Result<Vec<_>>>()?;
+        let Some((inputs, directions)) = operands.split_first_chunk() else { return Ok(Vec::new()) };
+        let of_input = |input| ctx.gradient(input, || backward(inputs, directions, gradient, input));
+        (0..operands.len()).map(of_input).collect()
+    })
 }
 
 /// Returns the gradient of the factors of [`cumulative_products`](fn@cumulative_products) for the gradient of the products, differentiated in
@@ -78,23 +88,22 @@ pub(crate) fn cumprod_backward(
         cumulative_products::cumulative_products_backward::<T>(op, &rows.rows, &gradients.rows, &directions)
     })?;
     let out = rows.restore(&iterate::cast(&out, factors.dtype())?)?;
-    let inputs: Vec<&Tensor> = [gradient, factors].into_iter().chain(directions).collect();
-    if let Some(mut builder) = NodeBuilder::new("CumprodBackwardBackward0", &inputs)? {
-        let saved = inputs.into_iter().map(|input| builder.save(input)).collect::<Result<Vec<_>>>()?;
-        builder.set_history(&out, move |ctx, second| {
-            let operands = saved.iter().map(|&index| ctx.saved(index)).collect::<Result<Vec<_>>>()?;
-            let [gradient, factors, directions @ ..] = operands.as_slice() else { return Ok(Vec::new()) };
-            let of_input = |input: usize| {
-                let mut directions = without(directions, input.saturating_sub(1));
-                directions.push(second.clone());
-                ctx.gradient(input, || match input {
-                    0 => cumulative_products(factors, &directions, dim),
-                    _ => cumprod_backward(factors, gradient, &directions, dim),
-                })
-            };
-            (0..operands.len()).map(of_input).collect()
-        })?;
-    }
+    let inputs = [gradient, factors];
+    record(
+        "CumprodBackwardBackward0",
+        inputs,
+        directions,
+        &out,
+        move |inputs, directions, second, input| {
+            let [gradient, factors] = inputs;
+            let mut directions = without(directions, input.saturating_sub(1));
+            directions.push(second.clone());
+            match input {
+                0 => cumulative_products(factors, &directions, dim),
+                _ => cumprod_backward(factors, gradient, &directions, dim),
+            }
+        },
+    )?;
     Ok(out)
 }
 

@@ -34,17 +34,18 @@ impl Tensor {
 
     /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
     pub fn softmax(&self, dim: i64) -> Result<Tensor> {
-        self.softmax_as("softmax", "SoftmaxBackward0", dim, false)
+        self.softmax_as("SoftmaxBackward0", dim, false)
     }
 
     /// Returns the [`softmax`](Tensor::softmax) along `dim`, and 0 where all elements are minus infinity: PyTorch's
     /// `_safe_softmax`.
     pub(crate) fn safe_softmax(&self, dim: i64) -> Result<Tensor> {
-        self.softmax_as("softmax", "SafeSoftmaxBackward0", dim, true)
+        self.softmax_as("SafeSoftmaxBackward0", dim, true)
     }
 
     /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
-    fn softmax_as(&self, op: &'static str, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
+    fn softmax_as(&self, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
+        let op = "softmax";
         check_floating_point(op, self)?;
         let out = apply_along_dim(op, self, dim, |rows, length| {
             dispatch_float!(rows.dtype(), T => {

@@ -117,32 +117,3 @@ impl Tensor {
         Ok(out)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn variance_is_precise_where_the_mean_is_large() {
-        let numbers: Vec<f64> = (0..3 * 2_000).map(|i| 1e8 + f64::from(i % 7)).collect();
-        let expected = |numbers: &[f64]| {
-            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-            numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64
-        };
-        let x = doubles(&numbers, &[3, 2_000]);
-        let rows: Vec<f64> = numbers.chunks(2_000).map(expected).collect();
-        assert_close(&x.var(Some(&[1]), 0i64.into(), false).unwrap(), &rows);
-        let columns = x.t().unwrap().contiguous().unwrap();
-        assert_close(&columns.var(Some(&[0]), 0i64.into(), false).unwrap(), &rows);
-        assert_close(&x.var(None, 0i64.into(), false).unwrap(), &[expected(&numbers)]);
-    }
-
-    #[test]
-    fn variance_with_an_infinite_element_is_nan() {
-        let x = doubles(&[1.0, f64::INFINITY, f64::NEG_INFINITY, 2.0], &[2, 2]);
-        for (dims, reduced) in [(None, 1), (Some(&[0][..]), 2), (Some(&[1][..]), 2)] {
-            let variance = x.var(dims, 0i64.into(), false).unwrap().to_vec::<f64>().unwrap();
-            assert!(variance.len() == reduced && variance.iter().all(|v| v.is_nan()), "{variance:?}");
-        }
-    }
-}

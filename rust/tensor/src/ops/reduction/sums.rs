@@ -113,8 +113,7 @@ pub(crate) fn record_shared(
         let share = gradient.reshaped(&ones)?.div(&chosen.sum(Some(&dims), true)?)?;
         // As in PyTorch a non-finite gradient reaches all elements of amax and amin as NaN.
         Ok(vec![Some(if propagates_nan { share.mul(&chosen)? } else { zero_where(&passed, &share)? })])
-    })?;
-    Ok(())
+    })
 }
 
 impl Tensor {

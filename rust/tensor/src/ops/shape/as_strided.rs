@@ -2,7 +2,8 @@
 
 use super::views::view;
 use crate::dtype::dispatch_float;
-use crate::layout::{Layout, err_stride_count};
+use crate::layout::{Layout, checked_numel, err_stride_count};
+use crate::ops::conversion::cast::copy_with_layout;
 use crate::recording::NodeBuilder;
 use crate::{Error, Result, Tensor, iterate};
 
@@ -31,12 +32,10 @@ pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &L
     let whole = iterate::cast(&whole, gradient.dtype())?;
     let source_layout = geometry.clone();
     let out = whole.alias(geometry);
-    if let Some(builder) = NodeBuilder::new("AsStridedScatterBackward0", &[gradient])? {
-        builder.set_history(&out, move |_, second| {
-            let whole = crate::ops::conversion::cast::copy_with_layout(second, &source_layout)?;
-            Ok(vec![Some(as_strided(&whole, part.clone())?)])
-        })?;
-    }
+    NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, &out, move |second| {
+        let whole = copy_with_layout(second, &source_layout)?;
+        as_strided(&whole, part.clone())
+    })?;
     out.contiguous()
 }
 
@@ -47,7 +46,7 @@ impl Tensor {
         if shape.len() != strides.len() {
             return Err(err_stride_count(op, shape, strides));
         }
-        crate::layout::checked_numel(op, shape, self.dtype().size())?;
+        checked_numel(op, shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {
             let expected =

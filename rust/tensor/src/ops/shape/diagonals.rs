@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::dtype::{Bool8, dispatch_size};
+use crate::layout::signed;
 use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
 use crate::{DType, Error, Result, Tensor, TensorOptions, iterate};
@@ -25,7 +26,7 @@ impl Triangle {
 
     /// Returns the columns of a row that are in the triangle.
     fn columns(self, row: usize, columns: usize, diagonal: i64) -> Range<usize> {
-        let on_diagonal = i64::try_from(row).unwrap_or(i64::MAX).saturating_add(diagonal);
+        let on_diagonal = signed(row).saturating_add(diagonal);
         let bound = |column: i64| usize::try_from(column.max(0)).unwrap_or(usize::MAX).min(columns);
         match self {
             Triangle::Lower => 0..bound(on_diagonal.saturating_add(1)),

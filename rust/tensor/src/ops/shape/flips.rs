@@ -1,10 +1,11 @@
 //! Copies with the elements of dimensions in another order.
 
+use super::join::cat;
 use crate::dtype::dispatch_size;
 use crate::error::Tuple;
 use crate::iterate::parts::{item, part, take};
 use crate::iterate::{NoInput, THREADED_ELEMENTS, TensorPart, for_each_tile, launch_with_layout, threads_on};
-use crate::layout::{Layout, distinct_dims, wrap_argument};
+use crate::layout::{Layout, distinct_dims, signed, wrap_argument};
 use crate::recording::NodeBuilder;
 use crate::{Element, Error, ErrorKind, Result, Tensor, iterate};
 
@@ -15,10 +16,8 @@ impl Tensor {
         let bits = iterate::bits(self);
         let out = dispatch_size!(bits.dtype(), T => flip::<T>(&bits, &flipped))?;
         let out = iterate::reinterpret(&out, self.dtype());
-        if let Some(builder) = NodeBuilder::new("FlipBackward0", &[self])? {
-            let dims = dims.to_vec();
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.flip(&dims)?)]))?;
-        }
+        let dims = dims.to_vec();
+        NodeBuilder::record_linear("FlipBackward0", self, &out, move |gradient| gradient.flip(&dims))?;
         Ok(out)
     }
 
@@ -66,13 +65,11 @@ impl Tensor {
             }
             out
         };
-        if let Some(builder) = NodeBuilder::new("RollBackward0", &[self])? {
-            // The order is reversed, too: a dimension may be named twice.
-            let back: Vec<i64> =
-                shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
-            let dims: Vec<i64> = dims.iter().rev().copied().collect();
-            builder.set_history(&out, move |_, gradient| Ok(vec![Some(gradient.roll(&back, &dims)?)]))?;
-        }
+        // The order is reversed, too: a dimension may be named twice.
+        let back: Vec<i64> =
+            shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
+        let dims: Vec<i64> = dims.iter().rev().copied().collect();
+        NodeBuilder::record_linear("RollBackward0", self, &out, move |gradient| gradient.roll(&back, &dims))?;
         Ok(out)
     }
 }
@@ -80,14 +77,14 @@ impl Tensor {
 /// Returns a contiguous copy of a tensor without history, with the elements moved along one dimension.
 fn rolled(source: &Tensor, shift: i64, at: usize) -> Result<Tensor> {
     let size = source.shape().get(at).copied().unwrap_or(0);
-    let (size, dim) = (i64::try_from(size).unwrap_or(i64::MAX), i64::try_from(at).unwrap_or(0));
+    let (size, dim) = (signed(size), signed(at));
     if size == 0 {
         return source.contiguous_copy();
     }
     // The index that comes first. `i64::MIN` has no negation.
     let first = (size - shift.rem_euclid(size)) % size;
     let (tail, head) = (source.slice(dim, Some(first), None, 1)?, source.slice(dim, None, Some(first), 1)?);
-    crate::ops::shape::join::cat(&[tail, head], dim)
+    cat(&[tail, head], dim)
 }
 
 /// A dimension of the source.

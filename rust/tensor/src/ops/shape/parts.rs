@@ -1,8 +1,9 @@
 //! Views of all parts of a dimension, which are the results of one node.
 
+use super::join::{cat, stack};
 use super::views::layout;
 use crate::error::Tuple;
-use crate::layout::{Layout, sizes_and_strides, wrap_dim};
+use crate::layout::{Layout, signed, sizes_and_strides, wrap_dim};
 use crate::recording::{BackwardContext, NodeBuilder, is_recording, track_view_of_several};
 use crate::storage::fallible_alloc::{check_memory, try_collect, try_with_capacity};
 use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
@@ -51,7 +52,7 @@ impl<'a> Division<'a> {
         several_views(self.source, name, layouts, move |_, gradients| {
             let lengths = lengths.iter().copied().map(Some);
             let parts = parts_or_zeros(gradients, lengths, (&shape, at), options)?;
-            crate::ops::shape::join::cat(&parts, i64::try_from(at).unwrap_or(0))
+            cat(&parts, signed(at))
         })
     }
 }
@@ -213,7 +214,7 @@ impl Tensor {
         let mut start = 0i64;
         for part in 0..count {
             let length = length + usize::from(part < longer);
-            let end = start.saturating_add(i64::try_from(length).unwrap_or(i64::MAX));
+            let end = start.saturating_add(signed(length));
             views.push(self.slice(dim, Some(start), Some(end), 1)?);
             start = end;
         }
@@ -242,32 +243,7 @@ impl Tensor {
         let (shape, options) = (self.shape().to_vec(), self.options());
         several_views(self, "UnbindBackward0", layouts, move |_, gradients| {
             let parts = parts_or_zeros(gradients, std::iter::repeat_n(None, size), (&shape, at), options)?;
-            crate::ops::shape::join::stack(&parts, i64::try_from(at).unwrap_or(0))
+            stack(&parts, signed(at))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{assert_close, doubles};
-
-    #[test]
-    fn rows_are_the_results_of_unbind() {
-        let x = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3]);
-        let rows = x.rows().unwrap();
-        assert_eq!(rows.count(), 2);
-        assert_close(&rows.get(1).unwrap().unwrap(), &[4.0, 5.0, 6.0]);
-        assert!(rows.get(2).unwrap().is_none());
-        assert!(doubles(&[1.0], &[]).rows().is_err());
-        x.set_requires_grad(true).unwrap();
-        let row = x.rows().unwrap().get(1).unwrap().unwrap();
-        assert_eq!((row.output_nr(), row.grad_fn().unwrap().unwrap().name()), (Ok(1), "UnbindBackward0"));
-        assert!(matches!(row.mul_(2.0), Err(Error::Refused { kind: ErrorKind::ViewOfSeveral, .. })));
-        // A row that was requested before the tensor required grad.
-        assert!(matches!(
-            rows.get(0).unwrap().unwrap().mul_(&x.select(0, 0).unwrap()),
-            Err(Error::Refused { kind: ErrorKind::ViewOfSeveral, .. })
-        ));
     }
 }

@@ -1,7 +1,7 @@
 //! Copies that contain elements several times.
 
 use crate::error::Tuple;
-use crate::layout::{Layout, checked_ndim, checked_numel, signed_sizes, sizes_and_strides, wrap_dim};
+use crate::layout::{Layout, checked_ndim, checked_numel, signed, signed_sizes, sizes_and_strides, wrap_dim};
 use crate::recording::NodeBuilder;
 use crate::storage::fallible_alloc::try_with_capacity;
 use crate::{DType, Error, ErrorKind, Index, Result, Tensor, iterate};
@@ -74,14 +74,12 @@ impl Tensor {
             let copy = iterate::copy_as(op, &source, dense)?;
             copy.alias(Layout::contiguous(&shape))
         };
-        if let Some(builder) = NodeBuilder::new("RepeatBackward0", &[self])? {
-            let before = self.shape().to_vec();
-            builder.set_history(&out, move |_, gradient| {
-                let parts = gradient.reshaped(&interleaved)?;
-                let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
-                Ok(vec![Some(sum.reshaped(&before)?)])
-            })?;
-        }
+        let before = self.shape().to_vec();
+        NodeBuilder::record_linear("RepeatBackward0", self, &out, move |gradient| {
+            let parts = gradient.reshaped(&interleaved)?;
+            let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
+            sum.reshaped(&before)
+        })?;
         Ok(out)
     }
 
@@ -98,7 +96,7 @@ impl Tensor {
         let behind = at.saturating_add(1);
         shape.insert(behind.min(shape.len()), count);
         let sizes = signed_sizes(&shape);
-        let expanded = source.unsqueeze(i64::try_from(behind).unwrap_or(i64::MAX))?.expand(&sizes)?;
+        let expanded = source.unsqueeze(signed(behind))?.expand(&sizes)?;
         let mut result = source.shape().to_vec();
         if let Some(size) = result.get_mut(at) {
             *size = total;

@@ -84,24 +84,3 @@ impl Tensor {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::{DType, ErrorKind, Tensor};
-
-    fn whole(shape: &[usize]) -> Tensor {
-        Tensor::ones(shape, DType::Float32).unwrap()
-    }
-
-    #[test]
-    fn view_dtype_rejects_layouts_that_do_not_fit() {
-        let fails = |x: Tensor, dtype| {
-            matches!(x.view_dtype(dtype).unwrap_err().kind(), Some(ErrorKind::Value | ErrorKind::Shape))
-        };
-        assert!(fails(whole(&[2, 3]), DType::Float64) && fails(whole(&[]), DType::Int16));
-        assert!(fails(whole(&[4, 2]).t().unwrap(), DType::Int16));
-        assert!(fails(whole(&[4, 2]).t().unwrap(), DType::Int64));
-        assert!(fails(whole(&[6]).slice(0, Some(1), Some(5), 1).unwrap(), DType::Int64));
-        assert!(fails(whole(&[3, 3]).slice(1, None, Some(2), 1).unwrap(), DType::Int64));
-    }
-}

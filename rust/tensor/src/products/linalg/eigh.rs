@@ -13,8 +13,7 @@ const SWEEPS: usize = 60;
 /// Writes the eigenvalues of a symmetric matrix, of which the lower triangle is read, in ascending order, and, unless there is
 /// no memory for them, the eigenvectors as columns. All are NaN if an element is not finite.
 pub(super) fn factor(size: usize, matrix: &[f64], values: &mut [f64], vectors: &mut [f64]) -> Result<()> {
-    let mut elements = try_from_elem(0.0, matrix.len())?;
-    elements.copy_from_slice(matrix);
+    let mut elements = try_collect(matrix.len(), matrix.iter().copied())?;
     let mut work = Matrix::new(&mut elements, size);
     for row in 0..size {
         for column in 0..row {

@@ -14,7 +14,7 @@ use super::matrix::largest;
 use crate::Result;
 use crate::iterate::parts::part;
 use crate::products::one_thread::{OneThread, Threads};
-use crate::storage::fallible_alloc::try_from_elem;
+use crate::storage::fallible_alloc::{try_collect, try_from_elem};
 
 /// Integers have 64 or 32 bits: a library reads and writes all of one, or its lower half, which is at the same address.
 type Int = *const i64;
@@ -176,8 +176,7 @@ impl Lapack {
             Routine::Qr { .. } => functions.qr([rows, columns], matrix, first, second).map(|()| Some(0)),
             Routine::Eigh { has_vectors } => functions.eigh(rows, matrix, first, (second, has_vectors)),
             Routine::Svd { left, has_vectors } => {
-                let copy = &mut try_from_elem(0.0, matrix.len())?;
-                copy.copy_from_slice(matrix);
+                let copy = &mut try_collect(matrix.len(), matrix.iter().copied())?;
                 let left = has_vectors.then_some(left);
                 functions.svd([rows, columns], left, copy, [first, second, third])
             }
@@ -353,36 +352,23 @@ impl Functions {
             vectors.fill(f64::NAN);
             return Ok(Some(0));
         }
-        let mut copy = try_from_elem(0.0, matrix.len())?;
-        copy.copy_from_slice(matrix);
+        let mut copy = try_collect(matrix.len(), matrix.iter().copied())?;
         let (order, job) = (int(size), text(if has_vectors { c"V" } else { c"N" }));
         let (mut of_work, mut of_integers, mut info) = (0.0, 0, 0);
         let (n, a, w) = (&raw const order, copy.as_mut_ptr(), values.as_mut_ptr());
         let (triangle, info_at) = (text(c"U"), &raw mut info);
-        // SAFETY: a square matrix, and as many values as it has rows. The first call writes the sizes of the workspaces.
-        unsafe {
-            let (integers, query) = (&raw mut of_integers, &raw const QUERY);
-            (self.syevd)(job, triangle, n, a, n, w, &raw mut of_work, query, integers, query, info_at, 1, 1);
-            let mut integers = try_from_elem(0_i64, usize::try_from(of_integers).unwrap_or_default())?;
-            let mut work = workspace(of_work)?;
-            let (lengths, integers) = ([work.len(), integers.len()].map(int), integers.as_mut_ptr());
-            let [of_work, of_integers] = lengths.each_ref().map(from_ref);
-            (self.syevd)(
-                job,
-                triangle,
-                n,
-                a,
-                n,
-                w,
-                work.as_mut_ptr(),
-                of_work,
-                integers,
-                of_integers,
-                info_at,
-                1,
-                1,
-            );
-        }
+        let run = |work: Real, of_work: Int, integers: IntMut, of_integers: Int| {
+            // SAFETY: a square matrix, as many values as it has rows, and two workspaces with their sizes.
+            unsafe {
+                (self.syevd)(job, triangle, n, a, n, w, work, of_work, integers, of_integers, info_at, 1, 1);
+            }
+        };
+        // The first call writes the sizes of the workspaces.
+        run(&raw mut of_work, &QUERY, &raw mut of_integers, &QUERY);
+        let mut integers = try_from_elem(0_i64, usize::try_from(of_integers).unwrap_or_default())?;
+        let mut work = workspace(of_work)?;
+        let [of_work, of_integers] = [work.len(), integers.len()].map(int);
+        run(work.as_mut_ptr(), &of_work, integers.as_mut_ptr(), &of_integers);
         if has_vectors {
             transpose(size, &copy, vectors);
         }
@@ -411,31 +397,19 @@ impl Functions {
         let (a, s, first, second) =
             (matrix.as_mut_ptr(), values.as_mut_ptr(), vh.as_mut_ptr(), u.as_mut_ptr());
         let integers = integers.as_mut_ptr();
-        // SAFETY: a matrix of `m` rows and at least as many columns, the matrices of the vectors, unless the job is not to
-        // write them, and eight integers for each value. The first call writes the size of the workspace.
-        unsafe {
-            let work = &raw mut size;
-            (self.gesdd)(job, m, n, a, m, s, first, m, second, of_left, work, &QUERY, integers, info_at, 1);
-            let mut work = workspace(size)?;
-            let (of_work, work) = (int(work.len()), work.as_mut_ptr());
-            (self.gesdd)(
-                job,
-                m,
-                n,
-                a,
-                m,
-                s,
-                first,
-                m,
-                second,
-                of_left,
-                work,
-                &raw const of_work,
-                integers,
-                info_at,
-                1,
-            );
-        }
+        let run = |work: Real, of_work: Int| {
+            // SAFETY: a matrix of `m` rows and at least as many columns, the matrices of the vectors, unless the job is not to
+            // write them, a workspace with its size, and eight integers for each value.
+            unsafe {
+                (self.gesdd)(
+                    job, m, n, a, m, s, first, m, second, of_left, work, of_work, integers, info_at, 1,
+                );
+            }
+        };
+        // The first call writes the size of the workspace.
+        run(&raw mut size, &QUERY);
+        let mut work = workspace(size)?;
+        run(work.as_mut_ptr(), &int(work.len()));
         Ok((status(info) == 0).then_some(0))
     }
 }

@@ -18,7 +18,7 @@ use lapack::Lapack;
 use super::matmul::THREADED_WORK;
 use crate::iterate::parts::{part, rest_mut, source, take};
 use crate::iterate::{PartedKernel, TensorPart, check_count, for_each, launch_several, threads_on};
-use crate::storage::fallible_alloc::try_from_elem;
+use crate::storage::fallible_alloc::try_collect;
 use crate::{Result, Tensor};
 
 /// The number of multiplications between two checks for interrupts.
@@ -143,8 +143,7 @@ impl Batch {
                 0
             }
             (None, Routine::Svd { .. }) => {
-                let mut scaled = try_from_elem(0.0, matrix.len())?;
-                scaled.copy_from_slice(matrix);
+                let mut scaled = try_collect(matrix.len(), matrix.iter().copied())?;
                 svd::factor(rows, columns, &mut scaled, [first, second, third])?
             }
         };

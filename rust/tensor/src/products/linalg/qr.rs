@@ -6,7 +6,7 @@
 use super::matrix::{Matrix, add_scaled, norm};
 use crate::Result;
 use crate::iterate::parts::{item, rest, rest_mut};
-use crate::storage::fallible_alloc::{try_from_elem, try_with_capacity};
+use crate::storage::fallible_alloc::{try_collect, try_from_elem, try_with_capacity};
 
 /// A reflection of the rows from `first` on. The first element of `vector` is 1.
 struct Reflection {
@@ -56,8 +56,7 @@ pub(super) fn factor(
     q: &mut [f64],
     r: &mut [f64],
 ) -> Result<()> {
-    let mut elements = try_from_elem(0.0, matrix.len())?;
-    elements.copy_from_slice(matrix);
+    let mut elements = try_collect(matrix.len(), matrix.iter().copied())?;
     let mut work = Matrix::new(&mut elements, columns);
     let (steps, q_columns) = (rows.min(columns), q.len() / rows.max(1));
     let mut products = try_from_elem(0.0, columns.max(q_columns))?;

@@ -8,6 +8,7 @@ use interlock_core::base::fork::rank;
 use interlock_core::base::sync::ForkLock;
 
 use super::{Argument, Destroy, Dims, FUNCTIONS, Functions, Object, OneThread, Status, name_of};
+use crate::layout::signed;
 use crate::storage::fallible_alloc::try_with_capacity;
 use crate::{DType, Error, Result};
 
@@ -110,7 +111,7 @@ impl Description {
 pub(super) fn dims_of(values: &[usize]) -> Dims {
     let mut dims: Dims = [0; 12];
     for (dim, value) in dims.iter_mut().zip(values) {
-        *dim = i64::try_from(*value).unwrap_or(i64::MAX);
+        *dim = signed(*value);
     }
     dims
 }

@@ -9,7 +9,7 @@ use interlock::dispatch::{FlagRequirement, Kernel, KernelError, Numerics, Op, Op
 
 use super::attention::math::additive_mask;
 use crate::error::{Sizes, Tuple};
-use crate::layout::wrap_dim;
+use crate::layout::{signed, wrap_dim};
 use crate::ops::conditions::{Condition, require};
 use crate::ops::nn::attention::AttentionOptions;
 use crate::recording::is_recording;
@@ -222,7 +222,7 @@ fn run_composed(_: &MultiHeadCall, _: Numerics, args: &MultiHeadArgs<'_>) -> Ker
 /// Returns one of three equal parts of a dimension.
 fn third(tensor: &Tensor, dim: i64, number: i64) -> Result<Tensor> {
     let size = tensor.shape().get(wrap_dim(NAME, dim, tensor.ndim())?).copied().unwrap_or_default();
-    let size = i64::try_from(size / 3).unwrap_or(i64::MAX);
+    let size = signed(size / 3);
     tensor.narrow(dim, number * size, size)
 }
 
@@ -371,6 +371,3 @@ impl MultiHeadArgs<'_> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;
