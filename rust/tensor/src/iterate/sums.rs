@@ -6,6 +6,10 @@ use crate::{DType, Element, Result, Tensor, loops};
 /// Sums over the dimensions marked in `reduced`, in the type `T` of its arithmetic. `shape` is the shape of the result, which
 /// has the type of the source.
 pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]) -> Result<Tensor> {
+    if source.dtype() == DType::Float32 {
+        let to = (shape, DType::Float32);
+        return reduce("sum", source, reduced, to, &loops::sum_of_singles(|sum| sum as f32));
+    }
     sum_of("sum", source, reduced, shape, |value: T| value)
 }
 
@@ -35,6 +39,10 @@ pub(crate) fn mean<T: Element>(
     shape: &[usize],
     count: usize,
 ) -> Result<Tensor> {
+    if source.dtype() == DType::Float32 {
+        let mean = move |sum| (sum / count as f64) as f32;
+        return reduce("mean", source, reduced, (shape, DType::Float32), &loops::sum_of_singles(mean));
+    }
     let mean = move |sum: f64| T::from_f64(sum / count as f64);
     reduce("mean", source, reduced, (shape, source.dtype()), &summation::<T, f64, T>(|value| value, mean))
 }

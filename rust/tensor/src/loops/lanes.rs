@@ -72,12 +72,17 @@ pub(super) fn in_lanes<const N: usize, T: Copy, A: Copy>(
         }
         *first += N;
     }
-    // Pairs of lanes become one, until one is left.
-    let mut width = N;
+    merged(lanes, merge).unwrap_or(start)
+}
+
+/// Merges pairs of lanes, whose number is a power of 2, until one is left.
+#[inline(always)]
+pub(super) fn merged<A: Copy>(lanes: &mut [A], merge: impl Fn(A, A) -> A) -> Option<A> {
+    let mut width = lanes.len();
     while width > 1 {
         width /= 2;
         let (left, right) = lanes.split_at_mut(width);
         left.iter_mut().zip(right).for_each(|(left, right)| *left = merge(*left, *right));
     }
-    lanes.first().copied().unwrap_or(start)
+    lanes.first().copied()
 }

@@ -18,6 +18,7 @@ pub(crate) mod real;
 mod reduction;
 mod rows;
 pub(crate) mod scaled;
+mod sums;
 mod vectorized;
 
 pub(crate) use cache_aligned::CacheAligned;
@@ -33,4 +34,5 @@ pub(crate) use rows::{
     exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, normalize,
     normalize_backward, softmax, softmax_backward,
 };
+pub(crate) use sums::sum_of_singles;
 pub(crate) use vectorized::vectorized;

@@ -3,9 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use pulp::{Simd, WithSimd};
+
 use super::elementwise::{load, store};
 use super::lanes::{fold_in_lanes, fold_indexed};
-use super::vectorized::{for_each_index, try_vectorized};
+use super::vectorized::{for_each_index, try_vectorized, try_vectorized_with};
 use crate::{DType, Element};
 
 /// The number of rows that are added to states at once, so that a state is read and written less often.
@@ -131,14 +133,27 @@ pub(super) unsafe fn finish_states<A: Copy, U: Element>(
     }
 }
 
+/// How the state of a run of elements without gaps is computed.
+pub(super) trait OfRun<T, A>: Copy + Send + Sync + 'static {
+    /// Returns the state. The method should be `#[inline(always)]`, so that it is compiled for each instruction set.
+    fn of_run<S: Simd>(self, simd: S, run: &[T]) -> A;
+}
+
+impl<T, A, F: Fn(&[T]) -> A + Copy + Send + Sync + 'static> OfRun<T, A> for F {
+    #[inline(always)]
+    fn of_run<S: Simd>(self, _simd: S, run: &[T]) -> A {
+        self(run)
+    }
+}
+
 /// A reduction by a state of no elements and functions: for the addition of an element to a state and of two states, the
 /// state of a run of elements, and the result of a state.
 #[derive(Clone)]
-struct Fold<A, Add, Merge, OfRun, Finish, D> {
+struct Fold<A, Add, Merge, Run, Finish, D> {
     start: A,
     add: Add,
     merge: Merge,
-    of_run: OfRun,
+    of_run: Run,
     finish: Finish,
     types: PhantomData<fn() -> D>,
 }
@@ -170,7 +185,7 @@ pub(crate) fn fold<T: Element, A: Copy + Send + Sync + 'static, U: Element>(
 pub(crate) fn fold_runs<T: Element, A: Copy + Send + Sync + 'static, U: Element>(
     (start, add): (A, impl Fn(A, T) -> A + Copy + Send + Sync + 'static),
     merge: impl Fn(A, A) -> A + Copy + Send + Sync + 'static,
-    of_run: impl Fn(&[T]) -> A + Copy + Send + Sync + 'static,
+    of_run: impl OfRun<T, A>,
     finish: impl Fn(A) -> U + Copy + Send + Sync + 'static,
 ) -> impl ReduceLoop {
     const { assert!(align_of::<A>() <= 8, "states are aligned to 8 bytes") };
@@ -216,14 +231,45 @@ unsafe fn add_run<T: Element, A: Copy>(
     }
 }
 
-impl<T, A, U, Add, Merge, OfRun, Finish> ReduceLoop for Fold<A, Add, Merge, OfRun, Finish, (T, U)>
+/// [`ReduceLoop::accumulate_runs`] for one instruction set.
+struct AccumulateRuns<T, A, Merge, Run> {
+    states: (*mut u8, usize),
+    sources: (*const u8, usize),
+    count: usize,
+    runs: usize,
+    merge: Merge,
+    of_run: Run,
+    types: PhantomData<(T, A)>,
+}
+
+impl<T: Element, A: Copy, Merge: Fn(A, A) -> A, Run: OfRun<T, A>> WithSimd
+    for AccumulateRuns<T, A, Merge, Run>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let ((states, state_step), (source, run_step)) = (self.states, self.sources);
+        for run in 0..self.runs {
+            let state = states.wrapping_add(run * state_step).cast::<A>();
+            // SAFETY: guaranteed by the caller of `accumulate_runs`.
+            unsafe {
+                let source = source.add(run * run_step).cast::<T>();
+                let elements = std::slice::from_raw_parts(source, self.count);
+                state.write((self.merge)(state.read(), self.of_run.of_run(simd, elements)));
+            }
+        }
+    }
+}
+
+impl<T, A, U, Add, Merge, Run, Finish> ReduceLoop for Fold<A, Add, Merge, Run, Finish, (T, U)>
 where
     T: Element,
     A: Copy + Send + Sync + 'static,
     U: Element,
     Add: Fn(A, T) -> A + Copy + Send + Sync + 'static,
     Merge: Fn(A, A) -> A + Copy + Send + Sync + 'static,
-    OfRun: Fn(&[T]) -> A + Copy + Send + Sync + 'static,
+    Run: OfRun<T, A>,
     Finish: Fn(A) -> U + Copy + Send + Sync + 'static,
 {
     fn source(&self) -> DType {
@@ -285,21 +331,15 @@ where
         count: usize,
         runs: usize,
     ) {
-        let (of_run, merge) = (self.of_run, self.merge);
-        let is_done = try_vectorized(
-            #[inline(always)]
-            move || {
-                for run in 0..runs {
-                    let state = states.wrapping_add(run * state_step).cast::<A>();
-                    // SAFETY: guaranteed by the caller.
-                    unsafe {
-                        let elements =
-                            std::slice::from_raw_parts(source.add(run * run_step).cast::<T>(), count);
-                        state.write(merge(state.read(), of_run(elements)));
-                    }
-                }
-            },
-        );
+        let is_done = try_vectorized_with(AccumulateRuns {
+            states: (states, state_step),
+            sources: (source, run_step),
+            count,
+            runs,
+            merge: self.merge,
+            of_run: self.of_run,
+            types: PhantomData::<(T, A)>,
+        });
         if is_done {
             return;
         }

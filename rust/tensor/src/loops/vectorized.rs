@@ -31,12 +31,29 @@ pub(super) fn try_vectorized(body: impl FnOnce()) -> bool {
     struct Body<F>(F);
 
     impl<F: FnOnce()> WithSimd for Body<F> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _simd: S) {
+            (self.0)();
+        }
+    }
+
+    try_vectorized_with(Body(body))
+}
+
+/// Like [`try_vectorized`], of a function that uses the instructions of the CPU by name.
+#[inline(always)]
+pub(super) fn try_vectorized_with(body: impl WithSimd<Output = ()>) -> bool {
+    struct Body<F>(F);
+
+    impl<F: WithSimd<Output = ()>> WithSimd for Body<F> {
         type Output = bool;
 
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _simd: S) -> bool {
+        fn with_simd<S: Simd>(self, simd: S) -> bool {
             if !S::IS_SCALAR {
-                (self.0)();
+                self.0.with_simd(simd);
             }
             !S::IS_SCALAR
         }
