@@ -155,8 +155,8 @@ def history(
     """Record the events of the caching allocator until the returned object is stopped.
 
     A process has one history: each call discards the recorded events and starts again, so blocks do not nest:
-    an inner one ends the recording of the outer one. After the recording is stopped, the events and the stacks
-    of live blocks are still available. Does not initialize a driver; the recording starts when one is
+    an inner one ends the recording of the outer one. After the recording is stopped, the events and the
+    stacks of live blocks are still available. Does not initialize a driver; the recording starts when one is
     initialized.
 
     Args:

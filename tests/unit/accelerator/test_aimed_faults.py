@@ -168,6 +168,21 @@ def test_error_of_a_fault_of_a_scenario_names_its_index() -> None:
     assert refused.value.__notes__ == ["This is the fault with the index 1 of a scenario."]
 
 
+def test_faults_are_a_list_of_dicts_not_a_sequence_of_any_length() -> None:
+    class Long:
+        def __len__(self) -> int:
+            return 1 << 40
+
+        def __getitem__(self, index: int) -> Any:
+            raise IndexError
+
+    faults: Any = testing.FaultInjector()
+    with pytest.raises(TypeError, match="faults must be a list, got "):
+        faults._inject_all(Long())
+    with pytest.raises(TypeError, match="each of faults must be a dict, got int"):
+        faults._inject_all([3])
+
+
 @pytest.mark.parametrize("wrong", [{"device": "host:100"}, {"number": 0}, {"delay": -1.0}])
 def test_scenario_injects_all_faults_or_none(wrong: dict[str, Any]) -> None:
     right = {"operation": "copy", "error": ""}

@@ -4,14 +4,14 @@ use interlock::accelerator::host;
 use interlock::accelerator::{Error, held_objects};
 use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyList, PyTuple};
 
 use super::fault;
 use crate::args::{extract_int, extract_str};
 use crate::detach::detach;
 use crate::device;
 use crate::errors::{IntoPyResult, exception};
-use crate::switches;
+use crate::switches::{self, extract_as};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FaultInjector>()?;
@@ -132,12 +132,16 @@ impl FaultInjector {
 
     /// Inject all of several faults, which are dicts of the arguments of `inject`, or none. An error has the index of its
     /// fault as a note.
-    fn _inject_all(&self, py: Python<'_>, faults: Vec<Bound<'_, PyDict>>) -> PyResult<()> {
+    fn _inject_all(&self, py: Python<'_>, faults: &Bound<'_, PyAny>) -> PyResult<()> {
         let with_index = |index: usize, error: PyErr| {
             let note = format!("This is the fault with the index {index} of a scenario.");
             error.value(py).call_method1("add_note", (note,)).map_or_else(|other| other, |_| error)
         };
-        let parse = |(index, dict)| fault::from_dict(dict).map_err(|error| with_index(index, error));
+        let parse = |(index, fault): (usize, Bound<'_, PyAny>)| {
+            let dict = extract_as("FaultInjector._inject_all: each of faults", "a dict", &fault)?;
+            fault::from_dict(&dict).map_err(|error| with_index(index, error))
+        };
+        let faults: Bound<'_, PyList> = extract_as("FaultInjector._inject_all: faults", "a list", faults)?;
         let faults = faults.iter().enumerate().map(parse).collect::<PyResult<_>>()?;
         self.0.inject_all(faults).map_err(|(index, error)| match error {
             Error::NoAccelerator { .. } => exception(py, &error),
