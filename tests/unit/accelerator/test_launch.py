@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from interlock import Stream, accelerator, errors
+from interlock._core import accelerator as _native
 from interlock.accelerator import memory
 
 from tests.helpers.ids import stable_repr
@@ -141,6 +142,19 @@ def test_launch_warns_of_a_coroutine_function() -> None:
     accelerator.launch(stream, work)
     with pytest.raises(errors.AcceleratorError, match=r"work.*awaitable"):
         stream.synchronize()
+
+
+def test_uses_of_a_callback_are_a_list_not_a_sequence_of_any_length() -> None:
+    class Long:
+        def __len__(self) -> int:
+            return 1 << 40
+
+        def __getitem__(self, index: int) -> Any:
+            raise IndexError
+
+    uses: Any = Long()
+    with pytest.raises(TypeError, match="HostCallback: uses must be a list, got "):
+        _native.HostCallback(Stream(), print, (), {}, uses)
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -16,7 +16,7 @@ use interlock::accelerator::driver::races::Running;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
 use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::accelerator::stream;
@@ -57,7 +57,7 @@ impl HostCallback {
         function: Bound<'_, PyAny>,
         args: &Bound<'_, PyAny>,
         kwargs: &Bound<'_, PyAny>,
-        uses: Vec<(usize, usize, bool)>,
+        uses: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let args: Bound<'_, PyTuple> = extract_as("HostCallback: args", "a tuple", args)?;
         let kwargs: Bound<'_, PyDict> = extract_as("HostCallback: kwargs", "a dict", kwargs)?;
@@ -71,11 +71,15 @@ impl HostCallback {
             arguments: DeferredDrop::new_for_driver(args),
             keywords: DeferredDrop::new_for_driver(kwargs),
         };
-        let uses = uses.into_iter().map(|(address, bytes, is_written)| {
+        // Not any sequence, whose length may exceed the memory.
+        let uses: Bound<'_, PyList> = extract_as("HostCallback: uses", "a list", uses)?;
+        let range_of = |used: Bound<'_, PyAny>| {
+            let (address, bytes, is_written) = used.extract::<(usize, usize, bool)>()?;
             let range = if is_written { ByteRange::written } else { ByteRange::read };
-            range(std::ptr::without_provenance(address), bytes)
-        });
-        Ok(HostCallback { stream, name, function: Arc::new(function), uses: uses.collect() })
+            Ok(range(std::ptr::without_provenance(address), bytes))
+        };
+        let uses = uses.iter().map(range_of).collect::<PyResult<_>>()?;
+        Ok(HostCallback { stream, name, function: Arc::new(function), uses })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
