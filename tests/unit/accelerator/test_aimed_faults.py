@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 from interlock import Stream, accelerator, errors, testing
 
+from tests.helpers.sequences import Long
 from tests.helpers.subprocess import eval_program, run_program
 
 
@@ -169,13 +170,6 @@ def test_error_of_a_fault_of_a_scenario_names_its_index() -> None:
 
 
 def test_faults_are_a_list_of_dicts_not_a_sequence_of_any_length() -> None:
-    class Long:
-        def __len__(self) -> int:
-            return 1 << 40
-
-        def __getitem__(self, index: int) -> Any:
-            raise IndexError
-
     faults: Any = testing.FaultInjector()
     with pytest.raises(TypeError, match="faults must be a list, got "):
         faults._inject_all(Long())

@@ -16,6 +16,7 @@ from interlock._core import accelerator as _native
 from interlock.accelerator import memory
 
 from tests.helpers.ids import stable_repr
+from tests.helpers.sequences import Long
 from tests.helpers.subprocess import eval_program, run_program
 
 pytestmark = pytest.mark.usefixtures("devices")
@@ -145,13 +146,6 @@ def test_launch_warns_of_a_coroutine_function() -> None:
 
 
 def test_uses_of_a_callback_are_a_list_not_a_sequence_of_any_length() -> None:
-    class Long:
-        def __len__(self) -> int:
-            return 1 << 40
-
-        def __getitem__(self, index: int) -> Any:
-            raise IndexError
-
     uses: Any = Long()
     with pytest.raises(TypeError, match="HostCallback: uses must be a list, got "):
         _native.HostCallback(Stream(), print, (), {}, uses)
