@@ -84,8 +84,9 @@ class _Shared:
             self._uses -= 1
             if self._uses or self._end is None:
                 return
+            # With the lock, because the next use begins with what this end leaves.
             end, self._end = self._end, None
-        end()
+            end()
 
 
 def _begin_carry() -> Callable[[], None]:
@@ -258,7 +259,8 @@ class _Flags:
         with self._lock:
             overrides = self._overrides.pop(layer or 0, [])
         for override in reversed(overrides):
-            override.__exit__(None, None, None)
+            with _reported(", ".join(override._values)):
+                override.__exit__(None, None, None)
 
 
 def _setting(name: str) -> Setting | None:

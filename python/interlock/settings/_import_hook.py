@@ -44,7 +44,12 @@ def _run_after_import(loader: importlib.abc.Loader, name: str) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        del loader.exec_module
+        if module.__name__ != name:
+            # All modules of a zip file have one loader.
+            execute(module)
+            return
+        if vars(loader).get("exec_module") is exec_module:
+            del loader.exec_module
         execute(module)
         try:
             run(name)

@@ -154,6 +154,12 @@ def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
     }
 
 
+def test_flag_that_torch_refuses_to_put_back_keeps_no_other(tmp_path: Path) -> None:
+    caught, held = run("follow_flags_of_a_library_that_refuses_to_put_back", tmp_path)
+    assert caught[0] == "follow: torch.backends.cudnn.benchmark is left as it is"
+    assert held == []
+
+
 @needs_torch
 def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> None:
     found = run("flags_without_effect", tmp_path)
@@ -164,6 +170,10 @@ def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> 
 
 def test_precision_that_is_followed_is_read_from_the_tree(tmp_path: Path) -> None:
     assert run("follow_precision", tmp_path) == [["tf32", "raises"], ["none", "highest"]]
+
+
+def test_tf32_is_disabled_on_many_threads_by_one_scope(tmp_path: Path) -> None:
+    assert run("disable_tf32_on_many_threads", tmp_path) == []
 
 
 def test_tf32_is_disabled_on_one_thread(tmp_path: Path) -> None:
