@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -40,24 +41,22 @@ def _torch() -> ModuleType:
 
 
 _Switch = tuple[Callable[[], bool], Callable[[bool], object]]
-_SWITCHES: dict[str, _Switch] = {}
-"""How each mode but inference mode is read and set; filled at the first use."""
 
 
+@cache
 def _switches() -> dict[str, _Switch]:
-    if not _SWITCHES:
-        native = _torch()._C
-        _SWITCHES.update(
-            grad=(native.is_grad_enabled, native._set_grad_enabled),
-            multithreading=(native._is_multithreading_enabled, native._set_multithreading_enabled),
-            view_replay=(native._is_view_replay_enabled, native._set_view_replay_enabled),
-            layout_policy=(
-                # Since 2.13; an older version has the policy always.
-                getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
-                getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
-            ),
-        )
-    return _SWITCHES
+    """Return how each mode but inference mode is read and set."""
+    native = _torch()._C
+    return {
+        "grad": (native.is_grad_enabled, native._set_grad_enabled),
+        "multithreading": (native._is_multithreading_enabled, native._set_multithreading_enabled),
+        "view_replay": (native._is_view_replay_enabled, native._set_view_replay_enabled),
+        "layout_policy": (
+            # Since 2.13; an older version has the policy always.
+            getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
+            getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
+        ),
+    }
 
 
 # Equal modes are one object, which is not restored where a thread has it.

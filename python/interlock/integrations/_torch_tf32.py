@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,14 +19,9 @@ _SYMBOLS = {"enter": "_ZN2at11NoTF32GuardC1Ev", "exit": "_ZN2at11NoTF32GuardD1Ev
 _SIZE = 64
 
 
-# The constructor and the destructor of the guard, once they are found.
-_found: dict[str, Callable[[Any], Any]] = {}
-
-
+@cache
 def _functions() -> dict[str, Callable[[Any], Any]]:
     """Return the constructor and the destructor of `at::NoTF32Guard`."""
-    if _found:
-        return _found
     torch = importlib.import_module("torch")
     folder = Path(torch.__file__ or "").parent / "lib"
     for library in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
@@ -36,8 +32,7 @@ def _functions() -> dict[str, Callable[[Any], Any]]:
             continue
         for function in found.values():
             function.argtypes, function.restype = [ctypes.c_void_p], None
-        _found.update(found)
-        return _found
+        return found
     raise UnsupportedError(
         f"no_tf32: PyTorch {torch.__version__} must export at::NoTF32Guard, which its library does not"
     )

@@ -15,7 +15,6 @@ from interlock.settings._setting import Setting
 
 IMPORTED = None
 PACKAGES = ("os", "collections.abc", "_collections_abc")
-GROUPS: tuple[tuple[str, str], ...] = ()
 
 ONNXRUNTIME = "ORT_INTRA_OP_NUM_THREADS"
 RAYON = "RAYON_NUM_THREADS"

@@ -34,9 +34,9 @@ KNOWN = {
 }
 """The libraries that `enable` accepts, with the tables of their settings: a module, or an object in one.
 
-A table has `IMPORTED`, the module whose import is waited for, `PACKAGES` and `GROUPS` for `Observer`, and
-`install`, which is called then and returns the settings. It may have `prepare`, which a call of `enable` with
-the name calls, and `find`, which returns settings that became known later.
+A table has `IMPORTED`, the module whose import is waited for, `PACKAGES` for `Observer`, and `install`, which
+is called then and returns the settings. It may have `GROUPS` for `Observer`, `prepare`, which a call of
+`enable` with the name calls, and `find`, which returns settings that became known later.
 """
 
 
@@ -127,7 +127,7 @@ def enable(*libraries: str) -> Enabled:
             with LOCK:
                 undo.callback(disable, name)
                 if name not in _enabled:
-                    _enabled[name] = _Library(Observer(table.PACKAGES, table.GROUPS))
+                    _enabled[name] = _Library(Observer(table.PACKAGES, getattr(table, "GROUPS", ())))
                     _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
                 _enabled[name].uses += 1
         undo.pop_all()

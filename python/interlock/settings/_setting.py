@@ -145,8 +145,13 @@ def _comparable(setting: Setting, name: str) -> object:
 
 def read(setting: Setting) -> Any:
     """Return the value of a setting; an `Unreadable` if its library raises."""
+    return attempt(setting.get)
+
+
+def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function of a library; an `Unreadable` if it raises."""
     try:
-        return setting.get()
+        return function(*arguments)
     except Exception as error:
         return Unreadable(reason_of(error))
 

@@ -119,7 +119,7 @@ def kinds(function: str, *, needs_native: bool = True) -> Iterator[Kind]:
 
     """
     if needs_native:
-        for library, setting in _thread_pools.all_settings(function):
+        for library, setting in _thread_pools.settings(_thread_pools.controller(function)):
             name = setting.name.removesuffix(".num_threads")
             yield Kind(
                 name,

@@ -44,7 +44,7 @@ def test_forked_child_has_its_own_holds_and_not_those_of_other_threads() -> None
 
 
 @pytest.mark.parametrize("is_in_a_scope", [False, True])
-def test_forked_child_records_writes_and_holds_what_another_thread_was_writing(is_in_a_scope: bool) -> None:
+def test_forked_child_records_and_holds_what_another_thread_was_writing(is_in_a_scope: bool) -> None:
     found = eval_program(
         "settings.scopes.fork_inside_a_setter_of_another_thread",
         is_in_a_scope,

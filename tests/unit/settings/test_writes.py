@@ -7,6 +7,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,15 @@ def test_write_of_an_installed_package_names_the_distribution() -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of installed packages that this process has not looked at."""
     folder = tmp_path / "installed"
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(_origin, "_distributions", None)
-    monkeypatch.setattr(_origin, "_distribution_of", {})
-    return folder
+    for cached in (_origin._distributions, _origin.distribution):
+        cached.cache_clear()
+    yield folder
+    for cached in (_origin._distributions, _origin.distribution):
+        cached.cache_clear()
 
 
 def install(folder: Path, name: str, *files: str, **more: str) -> None:
