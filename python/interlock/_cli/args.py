@@ -27,15 +27,8 @@ COMMANDS = {
 WATCH_USAGE = (
     f"{PROGRAM} watch [--json FILE] [--fail [--allow NAME[=VALUE]]...] script.py ARGS... | -m module ARGS..."
 )
-_COMMON_OPTIONS = ("--json", "--color", "--help")
-WATCH_OPTIONS = ("--json", "--fail", "--allow", "--help")
-_FLAG_OPTIONS = ("--import",)
-"""Options that only the report and the commands that show flags accept."""
-_MEMORY_OPTIONS = ("--html", "--diff")
-_TABLE_OPTIONS = ("--markdown",)
 _WITHOUT_FLAGS = ("accelerators", "memory")
 _VALUES_OF_OPTIONS = {"--color": 1, "--html": 1, "--import": 1, "--diff": 2}
-_REPORT_OPTIONS = ("--load", "--version")
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
     for argument in unknown:
         if argument.startswith("-"):
             message = f'{command or "the report"} has no option "{argument}"'
-            raise UnknownNameError(message, closest_match(argument.partition("=")[0], _options(command)))
+            raise UnknownNameError(message, closest_match(argument.partition("=")[0], options(command)))
         raise UsageError(f'{command or "report"}: unexpected argument "{argument}"')
     if getattr(parsed, "version", False):
         if parsed.json:
@@ -127,16 +120,9 @@ def _split(command_line: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, list(command_line)
 
 
-def _options(command: str | None) -> tuple[str, ...]:
-    """Return the options of a command, or of the report."""
-    options: tuple[str, ...] = _COMMON_OPTIONS
-    if command not in _WITHOUT_FLAGS:
-        options += _FLAG_OPTIONS
-    if command == "memory":
-        options += _MEMORY_OPTIONS
-    if command == "flags":
-        options += _TABLE_OPTIONS
-    return options if command else (*options, *_REPORT_OPTIONS)
+def options(command: str | None) -> list[str]:
+    """Return the long options of a command, or of the report."""
+    return [each for each in _parser(command)._option_string_actions if each.startswith("--")]
 
 
 def _suggest_command(command: str) -> str | None:

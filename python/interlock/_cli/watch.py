@@ -19,7 +19,7 @@ from typing import Any
 
 import interlock
 from interlock import settings
-from interlock._cli.args import PROGRAM, WATCH_OPTIONS, WATCH_USAGE, help_of
+from interlock._cli.args import PROGRAM, WATCH_USAGE, help_of, options
 from interlock._cli.collect import UnknownNameError, UsageError
 from interlock._cli.json_output import document
 from interlock._console import Cell, Layout, Row, Section, Style, Table, print_error, width
@@ -125,7 +125,7 @@ def parse(arguments: Sequence[str]) -> Command | str:
         elif argument == "-m" and not rest:
             raise UsageError(f"watch: -m must be followed by a module; usage: {WATCH_USAGE}")
         elif argument.startswith("-") and argument != "-m":
-            suggestion = closest_match(name, WATCH_OPTIONS)
+            suggestion = closest_match(name, options("watch"))
             usage = "" if suggestion else f"; usage: {WATCH_USAGE}"
             raise UnknownNameError(f'watch has no option "{name}"{usage}', suggestion)
         else:
@@ -385,9 +385,9 @@ def _is_allowed(allowed: Iterable[Allowed], setting: str, after: Any) -> bool:
 
 def _changed_values(allowed: Iterable[Allowed]) -> list[Changed]:
     """Return the settings whose value on this thread differs from that when they became known."""
-    found = []
+    found, names = [], frozenset(settings.names())
     for name, value in settings.snapshot().items():
-        if name in settings.names() and (first := _registry.first(name)) != value:
+        if name in names and (first := _registry.first(name)) != value:
             is_allowed = _is_allowed(allowed, name, plain(value))
             found.append(Changed(name, plain(first), plain(value), is_allowed))
     return found

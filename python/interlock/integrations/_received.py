@@ -24,9 +24,9 @@ from interlock.errors import (
     UnknownFlagError,
     UnsupportedError,
 )
-from interlock.integrations._portable import ENVIRON, VARIABLE, VERSION, Portable, flag_variables
+from interlock.integrations._portable import VARIABLE, VERSION, Portable, flag_variables
 from interlock.settings import _holds, _import_hook, _libraries, _registry, _snapshot
-from interlock.settings._environ import THREAD_VARIABLES, too_late
+from interlock.settings._environ import ENVIRON, THREAD_VARIABLES, too_late
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin
 from interlock.settings._setting import LOCK, Unreadable, converted, read

@@ -501,7 +501,7 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
 
 
 def _warn_of_third_value(scope: Scope, name: str, current: Any) -> None:
-    last = next(iter(reversed(LOG.of(name))), None)
+    last = LOG.last(name)
     by = f" at {last.file}:{last.line}" if last is not None and last.file is not None else ""
     _warn(
         scope,

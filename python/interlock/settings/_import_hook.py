@@ -96,13 +96,16 @@ def run(name: str) -> None:
             function()
 
 
+def is_imported(name: str) -> bool:
+    """Return whether the import of a module has ended."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
 def run_imported() -> None:
     """Run the functions that wait for modules which are imported, and those that look for settings."""
     for name in list(_waiting):
-        module = sys.modules.get(name)
-        spec = getattr(module, "__spec__", None)
-        # A module that is being imported runs its function at the end of its import.
-        if module is not None and not getattr(spec, "_initializing", False):
+        if is_imported(name):
             run(name)
     for find in finders:
         find()

@@ -120,9 +120,8 @@ class override:
                     break
                 for name, scopes in blocking.items():
                     if any(each.thread_id == threading.get_ident() for each in scopes):
-                        raise _conflict(
-                            scope, name, scopes[0], "; waiting would block it, because it runs on this thread"
-                        )
+                        why = "; waiting would block it, because it runs on this thread"
+                        raise _conflict(scope, {name: scopes}, why)
                 remaining = None if deadline is None else deadline - time.monotonic()
                 if remaining is not None and (remaining <= 0 or not RELEASED.wait(remaining)):
                     raise self._timed_out(scope, blocking)
@@ -146,7 +145,7 @@ class override:
                 own = _holds.chain()
                 for name, scopes in blocking.items():
                     if any(each in own for each in scopes):
-                        raise _conflict(scope, name, scopes[0], "; it encloses this scope")
+                        raise _conflict(scope, {name: scopes}, "; it encloses this scope")
                 released = loop.create_future()
                 wake = functools.partial(_wake, loop, released)
                 _holds.wakers.append(wake)
@@ -173,8 +172,7 @@ class override:
         """
         blocking, writes = _holds.enter(scope)
         if blocking and self._on_conflict == "raise":
-            name, scopes = next(iter(blocking.items()))
-            raise _conflict(scope, name, scopes[0])
+            raise _conflict(scope, blocking)
         while blocking and self._on_conflict == "warn":
             for name, scopes in blocking.items():
                 # The conflict may be with an alias of a wanted setting.
@@ -188,8 +186,7 @@ class override:
         return blocking, writes
 
     def _timed_out(self, scope: Scope, blocking: dict[str, list[Scope]]) -> SettingConflictError:
-        name, scopes = next(iter(blocking.items()))
-        return _conflict(scope, name, scopes[0], f", after waiting for {self._timeout} s")
+        return _conflict(scope, blocking, f", after waiting for {self._timeout} s")
 
     def __exit__(self, *exc_info: object) -> None:
         own = _holds.chain()
@@ -273,7 +270,9 @@ def _texts(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={shown(value)}" for name, value in values.items())
 
 
-def _conflict(scope: Scope, name: str, other: Scope, why: str = "") -> SettingConflictError:
+def _conflict(scope: Scope, blocking: dict[str, list[Scope]], why: str = "") -> SettingConflictError:
+    """Return the error for the first setting that other scopes block."""
+    name, (other, *_) = next(iter(blocking.items()))
     wanted = f"; {shown(scope.values[name])} is requested" if name in scope.values else "; it would change"
     return SettingConflictError(
         f"{scope.kind}: {name} is {other.describe(name)}{wanted} at {scope.origin} "
@@ -336,8 +335,7 @@ class pin:
         self._scope = Scope("pin", wanted, caller(), on_write)
         blocking, writes = _holds.enter(self._scope, nest=False)
         if blocking:
-            name, scopes = next(iter(blocking.items()))
-            raise _conflict(self._scope, name, scopes[0])
+            raise _conflict(self._scope, blocking)
         report(writes)
 
     def __repr__(self) -> str:

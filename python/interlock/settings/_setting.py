@@ -161,7 +161,7 @@ def late(setting: Setting) -> str:
     return "" if setting.too_late is None else setting.too_late()
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: BaseException) -> str:
     """Return the class of an exception of a library and its first line, shortened between words.
 
     Without the class if it is `SettingValueError`, which is the class of the message that the reason ends.

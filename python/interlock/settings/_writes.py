@@ -181,6 +181,11 @@ class Log:
         """Return the writes of one setting, the oldest first."""
         return tuple(self._writes.get(name, ()))
 
+    def last(self, name: str) -> Write | None:
+        """Return the last write of one setting."""
+        writes = self._writes.get(name)
+        return writes[-1] if writes else None
+
     def all(self) -> list[Write]:
         """Return all writes, the oldest first."""
         return sorted(itertools.chain.from_iterable(self._writes.values()), key=lambda write: write.order)
