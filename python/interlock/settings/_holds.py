@@ -516,11 +516,9 @@ def _warn(scope: Scope, message: str) -> None:
 
 def open_scopes() -> list[Scope]:
     """Return the scopes and pins that are open in any context, in the order in which they were entered."""
-    if not _open:
-        # The pytest plugin calls this for each test.
-        return []
-    with LOCK:
-        return list(_open.values())
+    # A copy that is made in one step, because other threads enter and exit scopes.
+    found = (reference() for reference in _open.valuerefs())
+    return [scope for scope in found if scope is not None and scope.is_open]
 
 
 def holders(name: str) -> list[Scope]:
@@ -581,7 +579,7 @@ def look(setting: Setting) -> Any:
 
 def _forget_other_holders() -> None:
     """Release in a forked child what threads and contexts hold that do not exist in it."""
-    LOCK._at_fork_reinit()  # type: ignore[attr-defined]
+    # It also makes LOCK free.
     RELEASED._at_fork_reinit()  # type: ignore[attr-defined]
     wakers.clear()
     own = chain()

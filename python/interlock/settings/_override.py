@@ -8,7 +8,7 @@ import inspect
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
 from interlock._quote import shown as quoted
@@ -127,7 +127,7 @@ class override:
                     raise self._timed_out(scope, blocking)
                 if remaining is None:
                     RELEASED.wait()
-        report(writes)
+        self._entered(writes)
         return self
 
     async def __aenter__(self) -> Self:
@@ -158,8 +158,19 @@ class override:
             finally:
                 with LOCK, contextlib.suppress(ValueError):
                     _holds.wakers.remove(wake)
-        report(writes)
+        self._entered(writes)
         return self
+
+    def _entered(self, writes: Sequence[Write]) -> None:
+        """Report the writes of an enter. An exception of a function of `watch` exits the scope."""
+        try:
+            self._report(writes)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _report(self, writes: Sequence[Write]) -> None:
+        report(writes)
 
     def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
         """Enter a scope if nothing is in its way, or as far as `warn` allows.
@@ -336,7 +347,11 @@ class pin:
         blocking, writes = _holds.enter(self._scope, nest=False)
         if blocking:
             raise _conflict(self._scope, blocking)
-        report(writes)
+        try:
+            report(writes)
+        except BaseException:
+            self.release()
+            raise
 
     def __repr__(self) -> str:
         return f"pin({_texts(self._scope.values)})"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from interlock._quote import shown
 from interlock._suggest import closest_match
@@ -236,23 +236,9 @@ class limits(override):
                 reason = _reason(error.__cause__ or error)
                 self.refused += (Refusal(self._wanted.name_of(error.setting), reason),)
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        self._report()
-        return self
-
-    async def __aenter__(self) -> Self:
-        await super().__aenter__()
-        self._report()
-        return self
-
-    def _report(self) -> None:
-        try:
-            _report("limits", self._on_refusal, self.refused, self._origin)
-        except BaseException:
-            # A filter makes errors of warnings.
-            self.__exit__()
-            raise
+    def _report(self, writes: Sequence[Write]) -> None:
+        super()._report(writes)
+        _report("limits", self._on_refusal, self.refused, self._origin)
 
     def _copy(self) -> limits:
         return type(self)(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock.integrations import _torch_carry
 
 from tests.helpers import torch_python
 from tests.helpers.torch_python import eval_with_torch
@@ -170,6 +173,32 @@ def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> 
 
 def test_precision_that_is_followed_is_read_from_the_tree(tmp_path: Path) -> None:
     assert run("follow_precision", tmp_path) == [["tf32", "raises"], ["none", "highest"]]
+
+
+def test_integration_begins_after_the_last_one_has_ended() -> None:
+    steps: list[str] = []
+    ending, has_begun = threading.Event(), threading.Event()
+
+    def begin() -> Callable[[], None]:
+        steps.append("begins")
+        if ending.is_set():
+            has_begun.set()
+        return end
+
+    def end() -> None:
+        ending.set()
+        # It has not, because the other thread waits for this one.
+        has_begun.wait(0.2)
+        steps.append("has ended")
+
+    shared = _torch_carry._Shared(begin)
+    thread = threading.Thread(target=shared.use("carry").release)
+    thread.start()
+    assert ending.wait(20)
+    second = shared.use("carry")
+    thread.join()
+    second.release()
+    assert steps == ["begins", "has ended", "begins", "has ended"]
 
 
 def test_tf32_is_disabled_on_many_threads_by_one_scope(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interlock import settings
@@ -179,6 +180,17 @@ def test_exception_of_on_write_reaches_the_code_that_wrote(library: Library) -> 
     library.set_level(1)
     with pytest.raises(TypeError, match="watch: on_write must be callable or None, got int"):
         settings.watch(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", [settings.override, settings.pin])
+def test_exception_of_on_write_ends_the_scope_that_wrote(scope: Any, library: Library) -> None:
+    def fail(write: Write) -> None:
+        raise LookupError(write.setting)
+
+    watched, error = settings.watch(fail), pytest.raises(LookupError, match=r"mylib\.level")
+    with watched, error, scope({"mylib.level": 2}):
+        pass
+    assert (library.values["level"], settings.explain("mylib.level").held_by) == (1, ())
 
 
 def test_on_write_may_use_settings_on_another_thread(library: Library) -> None:
