@@ -207,10 +207,8 @@ class _Flags:
             self._exit(change.layer)
         elif change.level == "scope":
             self._override(change.layer, {change.name or "": change.new})
-        elif change.level == "process":
-            self._write(change.name or "", change.new)
         else:
-            self._put_back(change.name or "")
+            self._follow(change.name or "")
 
     def end(self) -> None:
         """Put back what PyTorch had."""
@@ -218,6 +216,19 @@ class _Flags:
             self._exit(layer)
         for name in list(self._before):
             self._put_back(name)
+
+    def _follow(self, name: str) -> None:
+        """Write the value of the process, or put PyTorch's own back if there is none."""
+        present = _assigned(name)
+        while True:
+            if present is None:
+                self._put_back(name)
+            else:
+                self._write(name, present.value)
+            # Changes of other threads may be reported in another order than they were made.
+            followed, present = present, _assigned(name)
+            if present == followed:
+                return
 
     def _write(self, name: str, value: Any) -> None:
         setting = _setting(name)
@@ -261,6 +272,12 @@ class _Flags:
         for override in reversed(overrides):
             with _reported(", ".join(override._values)):
                 override.__exit__(None, None, None)
+
+
+def _assigned(name: str) -> backends.SnapshotEntry | None:
+    """Return what is assigned to a flag for the process; None if nothing is."""
+    entries = (entry for entry in backends.snapshot() if entry.name == name)
+    return next((entry for entry in entries if entry.level == "process"), None)
 
 
 def _setting(name: str) -> Setting | None:

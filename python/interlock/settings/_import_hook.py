@@ -12,6 +12,7 @@ from types import ModuleType
 from interlock._quote import warn_program
 from interlock.errors import SettingWarning
 from interlock.settings._setting import LOCK
+from interlock.settings._writes import locked
 
 _waiting: dict[str, list[Callable[[], None]]] = {}
 # Called at each use of this package: native libraries are loaded without an import that could be waited for.
@@ -90,7 +91,7 @@ def cancel(name: str, function: Callable[[], None]) -> None:
 
 def run(name: str) -> None:
     """Run the functions that wait for a module."""
-    with LOCK:
+    with locked():
         for function in list(_waiting.get(name, [])):
             cancel(name, function)
             function()

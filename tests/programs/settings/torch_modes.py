@@ -390,6 +390,29 @@ def follow_the_process_in_tasks():
         return [aio.run(main()), seen()[1]]
 
 
+def follow_a_change_that_is_reported_late():
+    """Assign a flag before another thread's earlier change of it is reported to `follow`."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    is_changed, is_later = threading.Event(), threading.Event()
+
+    def delay(change):
+        if threading.current_thread() is thread:
+            is_changed.set()
+            is_later.wait(60)
+
+    thread = threading.Thread(target=setattr, args=(backends.cudnn, "benchmark", True))
+    # The functions are called in the order of their registration.
+    with backends.on_change(delay), follow():
+        thread.start()
+        is_changed.wait(60)
+        backends.cudnn.benchmark = False
+        is_later.set()
+        thread.join()
+        return [backends.cudnn.benchmark, torch.backends.cudnn.benchmark]
+
+
 def follow_flags_of_a_library_that_refuses_to_put_back():
     """Return the warnings, and what holds the other flag of a layer of which PyTorch refuses one."""
     import torch

@@ -157,6 +157,10 @@ def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
     }
 
 
+def test_change_that_is_reported_late_is_not_followed(tmp_path: Path) -> None:
+    assert run("follow_a_change_that_is_reported_late", tmp_path) == [False, False]
+
+
 def test_flag_that_torch_refuses_to_put_back_keeps_no_other(tmp_path: Path) -> None:
     caught, held = run("follow_flags_of_a_library_that_refuses_to_put_back", tmp_path)
     assert caught[0] == "follow: torch.backends.cudnn.benchmark is left as it is"
