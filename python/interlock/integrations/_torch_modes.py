@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from interlock.integrations._of_thread import OfThread
 
-_AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
+AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 class Modes(NamedTuple):
@@ -101,7 +101,7 @@ def restore(wanted: Modes) -> None:
         if getattr(present, name) != getattr(wanted, name):
             write(getattr(wanted, name))
     if present.autocast != wanted.autocast:
-        for device, (on, dtype) in zip(_AUTOCAST_DEVICES, wanted.autocast, strict=True):
+        for device, (on, dtype) in zip(AUTOCAST_DEVICES, wanted.autocast, strict=True):
             torch.set_autocast_enabled(device, on)
             torch.set_autocast_dtype(device, dtype)
     if present.autocast_cache != wanted.autocast_cache:
@@ -139,9 +139,9 @@ def write_modes(wanted: dict[str, bool]) -> None:
     torch = _torch()
     if wanted["inference"] != torch.is_inference_mode_enabled():
         # The guards of inference mode also put back whether autocast was on.
-        autocast = [torch.is_autocast_enabled(each) for each in _AUTOCAST_DEVICES]
+        autocast = [torch.is_autocast_enabled(each) for each in AUTOCAST_DEVICES]
         set_inference(wanted["inference"])
-        for device, on in zip(_AUTOCAST_DEVICES, autocast, strict=True):
+        for device, on in zip(AUTOCAST_DEVICES, autocast, strict=True):
             if torch.is_autocast_enabled(device) != on:
                 torch.set_autocast_enabled(device, on)
     for name, (read, write) in _switches().items():
