@@ -9,9 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, Self, SupportsIndex
 
+from interlock._cgroup import quotas
 from interlock._quote import counted, shown
 from interlock.errors import ArgumentError
-from interlock.threads._cgroup import quotas
 from interlock.threads._workers import Workers, workers as _workers
 
 
