@@ -173,20 +173,7 @@ def test_table_names_packages_and_threads_that_wrote(tmp_path: Path) -> None:
 
 
 def test_writes_of_a_thread_that_another_one_starts_late_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text("""\
-import os, threading, time
-
-def write():
-    time.sleep(0.1)
-    os.environ["OMP_NUM_THREADS"] = "3"
-
-def start():
-    time.sleep(0.1)
-    threading.Thread(target=write, name="started late").start()
-
-threading.Thread(target=start).start()
-""")
-    done = watch(tmp_path, str(tmp_path / "program.py"), OMP_NUM_THREADS="1")
+    done = watch(tmp_path, str(FOLDER / "late_thread.py"), OMP_NUM_THREADS="1")
     assert "started late" in done.stderr
 
 
