@@ -219,6 +219,8 @@ class _Flags:
 
     def _follow(self, name: str) -> None:
         """Write the value of the process, or put PyTorch's own back if there is none."""
+        if _setting(name) is None:
+            return
         present = _assigned(name)
         while True:
             if present is None:

@@ -165,7 +165,7 @@ def _start(
 ) -> None:
     def add(settings: Iterable[Setting]) -> None:
         added = [each for each in settings if each not in library.settings]
-        _registry.add(added)
+        _registry.add("enable" if library.origin is None else "register", added)
         library.settings += tuple(added)
 
     def find_more() -> None:

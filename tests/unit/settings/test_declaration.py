@@ -292,7 +292,7 @@ def test_enabling_that_fails_enables_nothing(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(_libraries.KNOWN, "mylib", "table_of_mylib")
     monkeypatch.setitem(sys.modules, "table_of_mylib", table)
     with settings.register(row):
-        with pytest.raises(SettingValueError, match=r'the name "mylib.level" is taken'):
+        with pytest.raises(SettingValueError, match=r'enable: the name "mylib.level" is taken'):
             settings.enable("environ", "mylib")
         assert not {"environ", "mylib"} & _libraries._enabled.keys()
     with settings.enable("mylib"):
