@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, Any
 
-__all__ = ["open_file", "path_of", "printable", "quoted", "shown", "warn_program"]
+__all__ = ["counted", "open_file", "path_of", "printable", "quoted", "shown", "warn_program"]
 
 # As many characters of an argument as the messages of the extension module repeat.
 _LONGEST = 100
@@ -24,6 +24,12 @@ def shown(value: object) -> str:
 def quoted(text: str) -> str:
     """Return a text in double quotes, as the extension module shows it."""
     return f'"{_shortened(repr(text)[1:-1])}"'
+
+
+def counted(count: float, noun: str) -> str:
+    """Return a number with its noun in singular or plural: `1 core`, `2 cores`."""
+    number = f"{count:g}" if isinstance(count, float) else count
+    return f"{number} {noun}{'' if count == 1 else 's'}"
 
 
 def printable(text: str, longest: int = 2 * _LONGEST) -> str:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
-from interlock._quote import shown, warn_program
+from interlock._quote import counted, shown, warn_program
 from interlock.errors import FlagEnvironmentWarning
 
 _SETTLE_SECONDS = 5.0
@@ -186,8 +186,7 @@ def start_from_environment() -> None:
         if os.getpid() != process:
             return
         detection.__exit__(None, None, None)
-        noun = "race" if len(races) == 1 else "races"
-        print(f"interlock: {len(races)} {noun} found ({_VARIABLE}={value})", file=sys.stderr)
+        print(f"interlock: {counted(len(races), 'race')} found ({_VARIABLE}={value})", file=sys.stderr)
         for race in races:
             print(f"\n{race}", file=sys.stderr)
 

@@ -27,15 +27,8 @@ COMMANDS = {
 WATCH_USAGE = (
     f"{PROGRAM} watch [--json FILE] [--fail [--allow NAME[=VALUE]]...] script.py ARGS... | -m module ARGS..."
 )
-_COMMON_OPTIONS = ("--json", "--color", "--help")
-WATCH_OPTIONS = ("--json", "--fail", "--allow", "--help")
-_FLAG_OPTIONS = ("--import",)
-"""Options that only the report and the commands that show flags accept."""
-_MEMORY_OPTIONS = ("--html", "--diff")
-_TABLE_OPTIONS = ("--markdown",)
 _WITHOUT_FLAGS = ("accelerators", "memory")
 _VALUES_OF_OPTIONS = {"--color": 1, "--html": 1, "--import": 1, "--diff": 2}
-_REPORT_OPTIONS = ("--load", "--version")
 
 
 @dataclass(frozen=True)
@@ -85,30 +78,29 @@ def parse(command_line: Sequence[str]) -> Arguments | str:
     for argument in unknown:
         if argument.startswith("-"):
             message = f'{command or "the report"} has no option "{argument}"'
-            raise UnknownNameError(message, closest_match(argument.partition("=")[0], _options(command)))
+            raise UnknownNameError(message, closest_match(argument.partition("=")[0], options(command)))
         raise UsageError(f'{command or "report"}: unexpected argument "{argument}"')
-    if getattr(parsed, "version", False):
+    if parsed.version:
         if parsed.json:
             return document(versions={"interlock": interlock.__version__})
         return f"interlock {interlock.__version__}\n"
-    if getattr(parsed, "markdown", False) and parsed.json:
+    if parsed.markdown and parsed.json:
         raise UsageError("flags: --markdown must not be given with --json")
-    diff = getattr(parsed, "diff", None)
+    names, diff = parsed.names, parsed.diff
     if command == "memory":
-        if diff is None and parsed.names is None:
+        if diff is None and names is None:
             raise UsageError(f"memory: a SNAPSHOT or --diff is required; see `{parser.prog} --help`")
-        for given, name in ((parsed.names, "SNAPSHOT"), (parsed.html, "--html")):
+        for given, name in ((names, "SNAPSHOT"), (parsed.html, "--html")):
             if diff is not None and given is not None:
                 raise UsageError(f'memory: {name} must not be given with --diff, got "{given}"')
-    names = getattr(parsed, "names", None)
     return Arguments(
         command=command,
         names=tuple([names] if isinstance(names, str) else names or ()),
-        imports=tuple(getattr(parsed, "imports", None) or ()),
-        load=getattr(parsed, "load", False),
+        imports=tuple(parsed.imports or ()),
+        load=parsed.load,
         json=parsed.json,
-        markdown=getattr(parsed, "markdown", False),
-        html=getattr(parsed, "html", None),
+        markdown=parsed.markdown,
+        html=parsed.html,
         diff=None if diff is None else (diff[0], diff[1]),
         color=Color(parsed.color),
     )
@@ -127,16 +119,9 @@ def _split(command_line: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, list(command_line)
 
 
-def _options(command: str | None) -> tuple[str, ...]:
-    """Return the options of a command, or of the report."""
-    options: tuple[str, ...] = _COMMON_OPTIONS
-    if command not in _WITHOUT_FLAGS:
-        options += _FLAG_OPTIONS
-    if command == "memory":
-        options += _MEMORY_OPTIONS
-    if command == "flags":
-        options += _TABLE_OPTIONS
-    return options if command else (*options, *_REPORT_OPTIONS)
+def options(command: str | None) -> list[str]:
+    """Return the long options of a command, or of the report."""
+    return [each for each in _parser(command)._option_string_actions if each.startswith("--")]
 
 
 def _suggest_command(command: str) -> str | None:
@@ -169,6 +154,10 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         epilog=None if command else _commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+    )
+    # Of the options that the command does not have.
+    parser.set_defaults(
+        names=None, imports=None, load=False, markdown=False, html=None, diff=None, version=False
     )
     if command == "watch":
         # Only for the text of `--help`: what follows the program is not parsed, see `_cli.watch`.

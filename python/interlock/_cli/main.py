@@ -97,27 +97,23 @@ def _text(arguments: Arguments) -> str:
             table = collect.flags(arguments.names)
             if arguments.markdown:
                 return markdown(table)
-            return document(flags=table) if arguments.json else _format(render.flags(table), arguments)
+            return _output(arguments, render.flags(table), flags=table)
         case "explain":
             flag = collect.explain(arguments.names[0])
-            return document(flag=flag) if arguments.json else _format(render.explain(flag), arguments)
+            return _output(arguments, render.explain(flag), flag=flag)
         case "accelerators":
             found = collect.accelerators(with_memory=True)
-            if arguments.json:
-                return document(accelerators=found)
-            return _format(render.accelerators(found), arguments)
+            return _output(arguments, render.accelerators(found), accelerators=found)
         case "memory":
             if arguments.diff is not None:
                 return _memory_diff(arguments, *arguments.diff)
             summary = _memory(arguments.names[0], arguments.html)
-            return document(memory=summary) if arguments.json else _format(render.memory(summary), arguments)
+            return _output(arguments, render.memory(summary), memory=summary)
         case "threads":
             return _threads(arguments)
         case _:
             collected = collect.report(load=arguments.load)
-            if arguments.json:
-                return document(**vars(collected))
-            return _format(render.report(collected), arguments)
+            return _output(arguments, render.report(collected), **vars(collected))
 
 
 def _threads(arguments: Arguments) -> str:
@@ -125,14 +121,12 @@ def _threads(arguments: Arguments) -> str:
     from interlock._cli import threads
 
     collected = threads.collect()
-    return document(**vars(collected)) if arguments.json else _format(threads.render(collected), arguments)
+    return _output(arguments, threads.render(collected), **vars(collected))
 
 
 def _memory_diff(arguments: Arguments, before: str, after: str) -> str:
     changes = diff.compare(snapshot_file.load(before), before, snapshot_file.load(after), after)
-    if arguments.json:
-        return document(memory_diff=changes)
-    return _format(render.memory_diff(changes), arguments)
+    return _output(arguments, render.memory_diff(changes), memory_diff=changes)
 
 
 def _memory(path: str, html: str | None) -> Summary:
@@ -148,6 +142,9 @@ def _memory(path: str, html: str | None) -> Summary:
     return summarize(snapshot, path)
 
 
-def _format(sections: Sequence[Section], arguments: Arguments) -> str:
+def _output(arguments: Arguments, sections: Sequence[Section], /, **collected: object) -> str:
+    """Return what was collected as JSON, or as the text of its sections."""
+    if arguments.json:
+        return document(**collected)
     output = _console.stdout()
     return Layout(_console.width(output), _console.use_color(arguments.color, output)).text(sections)

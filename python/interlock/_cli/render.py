@@ -15,7 +15,8 @@ from interlock._cli.collect import (
     Versions,
 )
 from interlock._cli.memory.diff import CallSiteChange, DeviceChange, Diff
-from interlock._cli.memory.summary import CallSite, DeviceSummary, SegmentFragmentation, Summary
+from interlock._cli.memory.summary import DeviceSummary, SegmentFragmentation, Summary
+from interlock._cli.memory.timeline import CallSite
 from interlock._cli.sizes import change_text, percent_text, share_text, size_text
 from interlock._console import EMPTY, Block, Cell, Fields, Row, Section, Style, Table
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import interlock
 from interlock import settings
-from interlock._cli.args import PROGRAM, WATCH_OPTIONS, WATCH_USAGE, help_of
+from interlock._cli.args import PROGRAM, WATCH_USAGE, help_of, options
 from interlock._cli.collect import UnknownNameError, UsageError
 from interlock._cli.json_output import document
 from interlock._console import Cell, Layout, Row, Section, Style, Table, print_error, width
@@ -125,7 +125,7 @@ def parse(arguments: Sequence[str]) -> Command | str:
         elif argument == "-m" and not rest:
             raise UsageError(f"watch: -m must be followed by a module; usage: {WATCH_USAGE}")
         elif argument.startswith("-") and argument != "-m":
-            suggestion = closest_match(name, WATCH_OPTIONS)
+            suggestion = closest_match(name, options("watch"))
             usage = "" if suggestion else f"; usage: {WATCH_USAGE}"
             raise UnknownNameError(f'watch has no option "{name}"{usage}', suggestion)
         else:
@@ -254,19 +254,18 @@ def _script_code(command: Command, module: types.ModuleType) -> types.CodeType:
     if os.path.isdir(path):
         raise _NoProgram(f"{sys.executable}: can't find '__main__' module in {path!r}", 1)
     try:
-        with io.open_code(os.path.abspath(command.program)) as file:
+        with io.open_code(path) as file:
             source = file.read()
     except OSError as error:
         raise _NoProgram(
-            f"{sys.executable}: can't open file {os.path.abspath(command.program)!r}: "
-            f"[Errno {error.errno}] {error.strerror}",
+            f"{sys.executable}: can't open file {path!r}: [Errno {error.errno}] {error.strerror}",
             2,
         ) from None
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(command.program))
-    module.__file__ = os.path.abspath(command.program)
-    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", module.__file__)
-    return compile(source, module.__file__, "exec", dont_inherit=True)
+    module.__file__ = path
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    return compile(source, path, "exec", dont_inherit=True)
 
 
 def _module_code(command: Command, module: types.ModuleType) -> types.CodeType:
@@ -328,8 +327,10 @@ def _flush() -> None:
 
 def _join_threads() -> None:
     """Wait for the threads of the program, as Python does before it exits."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
+    here = threading.current_thread()
+    # A thread may start others while it is waited for.
+    while running := [each for each in threading.enumerate() if each is not here and not each.daemon]:
+        for thread in running:
             thread.join()
 
 
@@ -385,9 +386,9 @@ def _is_allowed(allowed: Iterable[Allowed], setting: str, after: Any) -> bool:
 
 def _changed_values(allowed: Iterable[Allowed]) -> list[Changed]:
     """Return the settings whose value on this thread differs from that when they became known."""
-    found = []
+    found, names = [], frozenset(settings.names())
     for name, value in settings.snapshot().items():
-        if name in settings.names() and (first := _registry.first(name)) != value:
+        if name in names and (first := _registry.first(name)) != value:
             is_allowed = _is_allowed(allowed, name, plain(value))
             found.append(Changed(name, plain(first), plain(value), is_allowed))
     return found

@@ -13,8 +13,9 @@ from itertools import zip_longest
 
 from interlock._launcher.args import LATENCY_CORES, Options
 from interlock._launcher.discovery import Discovered, preloads
-from interlock._launcher.render import counted, instances_text
+from interlock._launcher.render import instances_text
 from interlock._launcher.topology import LogicalCore, Topology, format_cpulist, parse_int
+from interlock._quote import counted
 
 __all__ = ["Instance", "Plan", "PlanError", "make", "nesting_marker", "partition_cores"]
 

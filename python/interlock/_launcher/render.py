@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from interlock import _console
 from interlock._console import Cell, Layout, Row, Table
 from interlock._launcher.topology import format_cpulist
+from interlock._quote import counted
 
 if TYPE_CHECKING:
     from interlock._launcher.plan import Instance, Plan
 
-__all__ = ["FORMAT", "as_document", "as_json", "as_text", "counted", "instances_text", "log", "show"]
+__all__ = ["FORMAT", "as_document", "as_json", "as_text", "instances_text", "log", "show"]
 
 _EXIT_OUTPUT_ERROR = 1
 
@@ -35,11 +36,6 @@ def show(text: str) -> int:
         log(str(error))
         return _EXIT_OUTPUT_ERROR
     return 0
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural: `1 core`, `2 cores`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def instances_text(indexes: Collection[int]) -> str:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 from interlock._launcher.plan import Instance, Plan
@@ -188,10 +188,8 @@ class _Launch:
 def _is_alive(group: int) -> bool:
     try:
         os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        # The processes changed their user and cannot be signalled, so they are not waited for.
+    except (ProcessLookupError, PermissionError):
+        # Processes that changed their user cannot be signalled, so they are not waited for.
         return False
     return True
 
@@ -364,12 +362,7 @@ class Signals:
             self._undo = undo.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._undo.close()
 
     def take(self) -> list[int]:

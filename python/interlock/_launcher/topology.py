@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from interlock._cgroup import quotas
+
 __all__ = ["LogicalCore", "Topology", "TopologyError", "format_cpulist", "parse_cpulist", "parse_int", "read"]
 
 
@@ -152,12 +154,8 @@ def _read_text(path: Path) -> str:
 
 
 def _cpu_quota(root: Path) -> float | None:
-    """Return the CPU quota of this process in cores, or None if there is none.
-
-    The quota is the smallest of the process's control group and its ancestors.
-    """
-    shares = [share for folder in _cgroup_folders(root, "cpu") for share in _cpu_shares(folder)]
-    return min(shares, default=None)
+    """Return the smallest CPU quota of the control groups of this process in cores, or None."""
+    return min((float(each.cpus) for each in quotas(root) if each.cpus is not None), default=None)
 
 
 def _cpuset_cores(root: Path) -> frozenset[int] | None:
@@ -171,7 +169,7 @@ def _cpuset_memory_nodes(root: Path) -> frozenset[int] | None:
 
 
 def _cpuset(root: Path, names: tuple[str, ...]) -> frozenset[int] | None:
-    for folder in _cgroup_folders(root, "cpuset"):
+    for folder in _cpuset_folders(root):
         for name in names:
             with contextlib.suppress(ValueError):
                 numbers = parse_cpulist(_read_text(folder / name))
@@ -180,19 +178,8 @@ def _cpuset(root: Path, names: tuple[str, ...]) -> frozenset[int] | None:
     return None
 
 
-def _cpu_shares(folder: Path) -> Iterator[float]:
-    """Yield the quota of a control group of version 2 or 1. An unlimited quota is `max` or -1."""
-    version_2 = _read_text(folder / "cpu.max").split()
-    version_1 = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
-    for words in (version_2, version_1):
-        if len(words) == 2:
-            time, period = parse_int(words[0]), parse_int(words[1], minimum=1)
-            if time is not None and period is not None:
-                yield time / period
-
-
-def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
-    """Yield the folders of the process's control group and its ancestors, the innermost first.
+def _cpuset_folders(root: Path) -> Iterator[Path]:
+    """Yield the folders of the process's control group of cpusets and its ancestors, the innermost first.
 
     In a container the path often is that of the host and does not exist; some of its ancestors do, at least
     the root of the mount.
@@ -203,8 +190,8 @@ def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
         controllers, _, path = rest.partition(":")
         if not controllers:
             mounts = [mounted, mounted / "unified"]
-        elif controller in controllers.split(","):
-            mounts = [mounted / name for name in dict.fromkeys((controllers, controller))]
+        elif "cpuset" in controllers.split(","):
+            mounts = [mounted / name for name in dict.fromkeys((controllers, "cpuset"))]
         else:
             continue
         inner = PurePosixPath(path.lstrip("/"))

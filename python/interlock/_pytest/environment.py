@@ -7,14 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from interlock.settings._environ import ENVIRON, PACKAGES
 from interlock.settings._origin import Origin, caller
 
-_PREFIX = "environ."
 # pytest writes it several times during each test.
 _OF_PYTEST = ("PYTEST_CURRENT_TEST", b"PYTEST_CURRENT_TEST")
 _METHODS = ("__setitem__", "__delitem__")
-# Code that writes variables for its callers.
-_PASSED_ON = ("os", "collections.abc", "_collections_abc")
 
 
 class Environment:
@@ -36,7 +34,7 @@ class Environment:
             if self._restores and isinstance(name, str):
                 self._writers.pop(name, None)
             elif name not in _OF_PYTEST and isinstance(name, str | bytes):
-                self._writers[os.fsdecode(name)] = caller(_PASSED_ON)
+                self._writers[os.fsdecode(name)] = caller(PACKAGES)
             original(environ, name, *value)
 
         return write
@@ -56,7 +54,7 @@ class Environment:
 
     def values(self, reading: dict[Any, Any]) -> dict[str, Any]:
         """Return the variables of a reading."""
-        return {f"{_PREFIX}{os.fsdecode(name)}": os.fsdecode(value) for name, value in reading.items()}
+        return {f"{ENVIRON}{os.fsdecode(name)}": os.fsdecode(value) for name, value in reading.items()}
 
     def first(self, name: str, value: Any) -> Any:
         """Return that a variable did not exist."""
@@ -64,12 +62,12 @@ class Environment:
 
     def writer(self, name: str, value: Any) -> str | None:
         """Return the line of the last write."""
-        origin = self._writers.get(name.removeprefix(_PREFIX))
+        origin = self._writers.get(name.removeprefix(ENVIRON))
         return None if origin is None else f"written at {origin}"
 
     def is_left(self, name: str, value: Any) -> bool:
         """Return whether an import wrote it: a second import of the module would not write it again."""
-        origin = self._writers.get(name.removeprefix(_PREFIX))
+        origin = self._writers.get(name.removeprefix(ENVIRON))
         return origin is not None and origin.at_import
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
@@ -80,9 +78,9 @@ class Environment:
             for name, value in wanted.items():
                 try:
                     if value is None:
-                        os.environ.pop(name.removeprefix(_PREFIX), None)
+                        os.environ.pop(name.removeprefix(ENVIRON), None)
                     else:
-                        os.environ[name.removeprefix(_PREFIX)] = value
+                        os.environ[name.removeprefix(ENVIRON)] = value
                 except Exception as error:
                     # A pin of a fixture may refuse it.
                     refused[name] = str(error)

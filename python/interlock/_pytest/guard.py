@@ -198,14 +198,7 @@ class Guard:
         for index, source in enumerate(self._sources):
             changed: dict[str, tuple[Any, Any]] = {}
             if before[index] != after[index]:
-                old, new = source.values(before[index]), source.values(after[index])
-                # A name is new if the fixture has imported the library of the setting.
-                old |= {name: source.first(name, value) for name, value in new.items() if name not in old}
-                changed = {
-                    name: (value, new.get(name))
-                    for name, value in old.items()
-                    if not equal(value, new.get(name))
-                }
+                changed = _changed(source, source.values(before[index]), after[index])
             changes.changed.append(
                 {
                     name: FixtureChange(*pair, source.writer(name, pair[1]))
@@ -259,16 +252,10 @@ class Guard:
             if before == after:
                 continue
             expected = source.values(before) | baseline.by_fixtures[index]
-            present = source.values(after)
-            expected |= {
-                name: source.first(name, value) for name, value in present.items() if name not in expected
-            }
             changes = [
-                Change(name, value, present.get(name), source.writer(name, present.get(name)))
-                for name, value in expected.items()
-                if not equal(value, present.get(name))
-                and name not in held
-                and not source.is_left(name, present.get(name))
+                Change(name, *pair, source.writer(name, pair[1]))
+                for name, pair in _changed(source, expected, after).items()
+                if name not in held and not source.is_left(name, pair[1])
             ]
             found += self._put_back(source, changes)
         self._report("this test left changes", found)
@@ -300,3 +287,15 @@ class Guard:
         exception = " except where a line says otherwise" if stays else ""
         text = "\n".join(f"  {each}" for each in found)
         self._reports.append(f"interlock: {what}, which were put back{exception}:\n{text}")
+
+
+def _changed(source: Source, expected: dict[str, Any], reading: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the expected and the present values that differ, by name."""
+    present = source.values(reading)
+    # A name is new if the library of the setting was imported since.
+    new = {name: source.first(name, value) for name, value in present.items() if name not in expected}
+    return {
+        name: (value, present.get(name))
+        for name, value in (expected | new).items()
+        if not equal(value, present.get(name))
+    }

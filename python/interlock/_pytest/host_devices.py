@@ -11,6 +11,7 @@ from interlock import accelerator
 from interlock._core.accelerator import FaultInjector, PausedCopies
 from interlock._pytest.memory_limits import MemoryLimits
 from interlock._pytest.source import Change
+from interlock._quote import counted
 from interlock.accelerator import memory
 from interlock.errors import AcceleratorError, DeviceLostError
 
@@ -173,8 +174,7 @@ class _Needed(NamedTuple):
     memory: int = _BYTES
 
     def __str__(self) -> str:
-        devices = "1 device" if self.devices == 1 else f"{self.devices} devices"
-        return f"{devices} of {self.memory / (1 << 20):g} MiB"
+        return f"{counted(self.devices, 'device')} of {self.memory / (1 << 20):g} MiB"
 
 
 def _needed(test: pytest.Item) -> _Needed:

@@ -11,6 +11,7 @@ from interlock.errors import UnsupportedError
 from interlock.integrations import _thread_pools
 from interlock.integrations._loads import number_of_loads
 from interlock.settings import _holds, _import_hook, _libraries, _registry
+from interlock.settings._environ import ENVIRON
 from interlock.settings._origin import Origin
 from interlock.settings._reader import Reader, Reading
 from interlock.settings._setting import LOCK, Unreadable
@@ -87,9 +88,7 @@ class LibrarySettings:
         if self._version != _registry.version():
             with LOCK:
                 self._version = _registry.version()
-                self._reader = Reader(
-                    each for each in _registry.each() if not each.name.startswith(f"{_VARIABLES}.")
-                )
+                self._reader = Reader(each for each in _registry.each() if not each.name.startswith(ENVIRON))
         return self._reader.read()
 
     def values(self, reading: Reading) -> dict[str, Any]:
@@ -119,7 +118,7 @@ class LibrarySettings:
         with LOCK:
             # Finds a change that no write explains.
             _holds.look(setting)
-        write = next(iter(reversed(LOG.of(name))), None)
+        write = LOG.last(name)
         return write if write is not None and same(write.new, value) else None
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:

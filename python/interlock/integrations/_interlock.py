@@ -13,7 +13,6 @@ from interlock.settings._setting import Setting
 
 IMPORTED = None
 PACKAGES = ()
-GROUPS: tuple[tuple[str, str], ...] = ()
 
 
 def install(observer: Observer) -> list[Setting]:

@@ -25,7 +25,6 @@ from interlock.settings._setting import Extent, Setting, reason_of
 
 IMPORTED = "jax"
 PACKAGES = ("jax", "jaxlib")
-GROUPS: tuple[tuple[str, str], ...] = ()
 
 UNSET = "unset"
 """The value of a thread that has none of its own."""

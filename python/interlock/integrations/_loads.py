@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 
@@ -21,6 +22,7 @@ class _Information(ctypes.Structure):
     )
 
 
+@cache
 def _counter() -> Callable[[], object]:
     # Linux and the BSDs have the function, macOS and Windows do not.
     iterate = None if sys.platform == "win32" else getattr(ctypes.CDLL(None), "dl_iterate_phdr", None)
@@ -45,15 +47,9 @@ def _counter() -> Callable[[], object]:
     return count
 
 
-_count: Callable[[], object] | None = None
-
-
 def number_of_loads() -> object:
     """Return a value that changes when a shared library is loaded or unloaded.
 
     Where the C library does not count that, it changes with the number of imported modules.
     """
-    global _count
-    if _count is None:
-        _count = _counter()
-    return _count()
+    return _counter()()

@@ -14,7 +14,6 @@ from interlock.settings._setting import Setting
 
 IMPORTED = "numexpr"
 PACKAGES = ("numexpr",)
-GROUPS: tuple[tuple[str, str], ...] = ()
 
 
 def install(observer: Observer) -> list[Setting]:

@@ -23,7 +23,6 @@ from interlock.settings._setting import Extent, Setting
 
 IMPORTED = "numpy"
 PACKAGES = ("numpy",)
-GROUPS: tuple[tuple[str, str], ...] = ()
 
 _ERRORS = "numpy errors"
 _PRINTING = "numpy printing"
@@ -173,10 +172,6 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
         )
 
 
-def _get_option(numpy: ModuleType, name: str) -> Any:
-    return _option(name, _options(numpy))
-
-
 def _options(numpy: ModuleType) -> dict[str, Any]:
     """Return a copy of the options, also of the dict of functions, which the program may change in place."""
     found: dict[str, Any] = numpy.get_printoptions()
@@ -201,7 +196,7 @@ def _set_option(numpy: ModuleType, name: str, value: Any) -> None:
     functions = {each: options[each] for each in ("formatter", "override_repr") if each in options}
     numpy.set_printoptions(**functions, **{name: value})
     try:
-        is_set = _get_option(numpy, name) == value
+        is_set = _option(name, _options(numpy)) == value
     except KeyError:
         # NumPy stores a version that it does not know, and cannot read it.
         is_set = False

@@ -43,17 +43,17 @@ class OfThread(Generic[T]):
 
 
 _all: weakref.WeakSet[OfThread[Any]] = weakref.WeakSet()
-_forking = 0
+# Several threads may be about to fork.
+_forking = threading.local()
 
 
 def _before_fork() -> None:
-    global _forking
-    _forking = threading.get_native_id()
+    _forking.id = threading.get_native_id()
 
 
 def _after_in_child() -> None:
     for each in _all:
-        each._move(_forking, threading.get_native_id())
+        each._move(_forking.id, threading.get_native_id())
 
 
 os.register_at_fork(before=_before_fork, after_in_child=_after_in_child)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 import interlock
 from interlock import backends
 from interlock._homes import set_home
-from interlock._quote import printable, quoted, shown
+from interlock._quote import counted, printable, quoted, shown
 from interlock.errors import ArgumentError, UnknownFlagError
 from interlock.settings import _holds, _registry
-from interlock.settings._environ import THREAD_VARIABLES
+from interlock.settings._environ import ENVIRON, THREAD_VARIABLES
 from interlock.settings._import_hook import run_imported
 from interlock.settings._origin import caller
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
@@ -31,8 +31,6 @@ VARIABLE = "INTERLOCK_STATE"
 """The environment variable with a state, which the first `import interlock` of a process applies."""
 VERSION = 1
 """The version of the JSON. A later version only adds parts; a part with another meaning has another name."""
-ENVIRON = "environ."
-"""How the names of environment variables begin among those of settings."""
 # Linux accepts variables of 131,072 bytes with their name.
 _LONGEST = 100_000
 _ON_WRITE = ("raise", "warn", "ignore")
@@ -168,7 +166,7 @@ class Portable:
 
     def __repr__(self) -> str:
         counts = {name: len(self._part(name + "s")) for name in ("flag", "setting")}
-        parts = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count]
+        parts = [counted(count, name) for name, count in counts.items() if count]
         if self.threads is not None:
             parts.append(f"threads={self.threads!r}")
         if self.environment:

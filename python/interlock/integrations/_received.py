@@ -24,13 +24,13 @@ from interlock.errors import (
     UnknownFlagError,
     UnsupportedError,
 )
-from interlock.integrations._portable import ENVIRON, VARIABLE, VERSION, Portable, flag_variables
+from interlock.integrations._portable import VARIABLE, VERSION, Portable, flag_variables
 from interlock.settings import _holds, _import_hook, _libraries, _registry, _snapshot
-from interlock.settings._environ import THREAD_VARIABLES, too_late
+from interlock.settings._environ import ENVIRON, THREAD_VARIABLES, too_late
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin
 from interlock.settings._setting import LOCK, Unreadable, converted, read
-from interlock.settings._writes import report
+from interlock.settings._writes import locked, report
 
 # Pools that `threads.set_limits` sets without threadpoolctl.
 _POOLS_WITHOUT_THREADPOOLCTL = ("interlock", "torch", "numexpr")
@@ -90,7 +90,7 @@ def problem_of_environment() -> str | None:
 
 def install(state: Portable) -> list[str]:
     """Give this process a state, and return the problems; see `Portable.install`."""
-    with LOCK:
+    with locked():
         earlier, _reception.state = _reception.state, state
         reasons = _reception.reasons = {}
         problems = _problems_of_format(state)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import PurePath
 from typing import Any
 
@@ -53,7 +52,7 @@ def controller(function: str) -> Any:
             f"{function}: threadpoolctl must have version {'.'.join(map(str, _OLDEST))} or newer, "
             f"got {version}: pip install 'threadpoolctl>=3.8'"
         )
-    return _controller.of(threadpoolctl)
+    return _controller(threadpoolctl, number_of_loads())
 
 
 def _import(function: str) -> Any:
@@ -66,31 +65,15 @@ def _import(function: str) -> Any:
         ) from None
 
 
-class _Controller:
-    """The controller of the libraries that were loaded at the last use."""
-
-    def __init__(self) -> None:
-        self._loads: object = None
-        self._made: Any = None
-
-    def of(self, threadpoolctl: Any) -> Any:
-        """Return the controller, a new one if a library was loaded or unloaded since the last call."""
-        loads = number_of_loads()
-        if self._made is None or loads != self._loads:
-            self._loads, self._made = loads, threadpoolctl.ThreadpoolController()
-        return self._made
-
-    def forget(self) -> None:
-        """Search for libraries at the next use."""
-        self._made = None
-
-
-_controller = _Controller()
+@lru_cache(maxsize=1)
+def _controller(threadpoolctl: Any, loads: object) -> Any:
+    """Return the controller for a number of loads."""
+    return threadpoolctl.ThreadpoolController()
 
 
 def search_again() -> None:
     """Search for libraries at the next use: not every C library counts those loaded without an import."""
-    _controller.forget()
+    _controller.cache_clear()
 
 
 class Table:
@@ -103,7 +86,6 @@ class Table:
 
     IMPORTED = "threadpoolctl"
     PACKAGES = ("threadpoolctl",)
-    GROUPS: tuple[tuple[str, str], ...] = ()
 
     def __init__(self, interface: str) -> None:
         self._interface = interface
@@ -125,20 +107,14 @@ class Table:
 
     def find(self) -> list[Setting]:
         """Return the settings, or no settings if no library was loaded since the last call."""
-        found = _controller.of(self._module)
+        found = _controller(self._module, number_of_loads())
         if found is self._seen:
             return []
         self._seen = found
         return [setting for library, setting in settings(found) if library.internal_api == self._interface]
 
 
-OPENBLAS, MKL, BLIS, FLEXIBLAS, OPENMP = (
-    Table("openblas"),
-    Table("mkl"),
-    Table("blis"),
-    Table("flexiblas"),
-    Table("openmp"),
-)
+OPENBLAS, MKL, BLIS, FLEXIBLAS, OPENMP = map(Table, LIBRARIES)
 
 
 def _select(arguments: tuple[Any, ...]) -> list[Setting]:
@@ -269,8 +245,3 @@ def _refusal(library: Any, value: int, found: int) -> str:
     if found < value:
         return f"{name} accepts at most {found} threads in this build and on this machine"
     return f"{name} does not shrink its pool below {found} threads"
-
-
-def all_settings(function: str) -> Iterable[tuple[Any, Setting]]:
-    """Return the libraries that are loaded, each with its setting."""
-    return settings(controller(function))

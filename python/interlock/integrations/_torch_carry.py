@@ -84,8 +84,9 @@ class _Shared:
             self._uses -= 1
             if self._uses or self._end is None:
                 return
+            # With the lock, because the next use begins with what this end leaves.
             end, self._end = self._end, None
-        end()
+            end()
 
 
 def _begin_carry() -> Callable[[], None]:
@@ -206,10 +207,8 @@ class _Flags:
             self._exit(change.layer)
         elif change.level == "scope":
             self._override(change.layer, {change.name or "": change.new})
-        elif change.level == "process":
-            self._write(change.name or "", change.new)
         else:
-            self._put_back(change.name or "")
+            self._follow(change.name or "")
 
     def end(self) -> None:
         """Put back what PyTorch had."""
@@ -217,6 +216,21 @@ class _Flags:
             self._exit(layer)
         for name in list(self._before):
             self._put_back(name)
+
+    def _follow(self, name: str) -> None:
+        """Write the value of the process, or put PyTorch's own back if there is none."""
+        if _setting(name) is None:
+            return
+        present = _assigned(name)
+        while True:
+            if present is None:
+                self._put_back(name)
+            else:
+                self._write(name, present.value)
+            # Changes of other threads may be reported in another order than they were made.
+            followed, present = present, _assigned(name)
+            if present == followed:
+                return
 
     def _write(self, name: str, value: Any) -> None:
         setting = _setting(name)
@@ -258,7 +272,14 @@ class _Flags:
         with self._lock:
             overrides = self._overrides.pop(layer or 0, [])
         for override in reversed(overrides):
-            override.__exit__(None, None, None)
+            with _reported(", ".join(override._values)):
+                override.__exit__(None, None, None)
+
+
+def _assigned(name: str) -> backends.SnapshotEntry | None:
+    """Return what is assigned to a flag for the process; None if nothing is."""
+    entries = (entry for entry in backends.snapshot() if entry.name == name)
+    return next((entry for entry in entries if entry.level == "process"), None)
 
 
 def _setting(name: str) -> Setting | None:

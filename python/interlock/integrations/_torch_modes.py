@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from interlock.integrations._of_thread import OfThread
 
-_AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
+AUTOCAST_DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 class Modes(NamedTuple):
@@ -40,24 +41,22 @@ def _torch() -> ModuleType:
 
 
 _Switch = tuple[Callable[[], bool], Callable[[bool], object]]
-_SWITCHES: dict[str, _Switch] = {}
-"""How each mode but inference mode is read and set; filled at the first use."""
 
 
+@cache
 def _switches() -> dict[str, _Switch]:
-    if not _SWITCHES:
-        native = _torch()._C
-        _SWITCHES.update(
-            grad=(native.is_grad_enabled, native._set_grad_enabled),
-            multithreading=(native._is_multithreading_enabled, native._set_multithreading_enabled),
-            view_replay=(native._is_view_replay_enabled, native._set_view_replay_enabled),
-            layout_policy=(
-                # Since 2.13; an older version has the policy always.
-                getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
-                getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
-            ),
-        )
-    return _SWITCHES
+    """Return how each mode but inference mode is read and set."""
+    native = _torch()._C
+    return {
+        "grad": (native.is_grad_enabled, native._set_grad_enabled),
+        "multithreading": (native._is_multithreading_enabled, native._set_multithreading_enabled),
+        "view_replay": (native._is_view_replay_enabled, native._set_view_replay_enabled),
+        "layout_policy": (
+            # Since 2.13; an older version has the policy always.
+            getattr(native, "_is_grad_layout_enforcement_enabled", lambda: True),
+            getattr(native, "_set_grad_layout_enforcement_enabled", lambda _: None),
+        ),
+    }
 
 
 # Equal modes are one object, which is not restored where a thread has it.
@@ -102,7 +101,7 @@ def restore(wanted: Modes) -> None:
         if getattr(present, name) != getattr(wanted, name):
             write(getattr(wanted, name))
     if present.autocast != wanted.autocast:
-        for device, (on, dtype) in zip(_AUTOCAST_DEVICES, wanted.autocast, strict=True):
+        for device, (on, dtype) in zip(AUTOCAST_DEVICES, wanted.autocast, strict=True):
             torch.set_autocast_enabled(device, on)
             torch.set_autocast_dtype(device, dtype)
     if present.autocast_cache != wanted.autocast_cache:
@@ -140,9 +139,9 @@ def write_modes(wanted: dict[str, bool]) -> None:
     torch = _torch()
     if wanted["inference"] != torch.is_inference_mode_enabled():
         # The guards of inference mode also put back whether autocast was on.
-        autocast = [torch.is_autocast_enabled(each) for each in _AUTOCAST_DEVICES]
+        autocast = [torch.is_autocast_enabled(each) for each in AUTOCAST_DEVICES]
         set_inference(wanted["inference"])
-        for device, on in zip(_AUTOCAST_DEVICES, autocast, strict=True):
+        for device, on in zip(AUTOCAST_DEVICES, autocast, strict=True):
             if torch.is_autocast_enabled(device) != on:
                 torch.set_autocast_enabled(device, on)
     for name, (read, write) in _switches().items():

@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,14 +19,9 @@ _SYMBOLS = {"enter": "_ZN2at11NoTF32GuardC1Ev", "exit": "_ZN2at11NoTF32GuardD1Ev
 _SIZE = 64
 
 
-# The constructor and the destructor of the guard, once they are found.
-_found: dict[str, Callable[[Any], Any]] = {}
-
-
+@cache
 def _functions() -> dict[str, Callable[[Any], Any]]:
     """Return the constructor and the destructor of `at::NoTF32Guard`."""
-    if _found:
-        return _found
     torch = importlib.import_module("torch")
     folder = Path(torch.__file__ or "").parent / "lib"
     for library in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
@@ -36,8 +32,7 @@ def _functions() -> dict[str, Callable[[Any], Any]]:
             continue
         for function in found.values():
             function.argtypes, function.restype = [ctypes.c_void_p], None
-        _found.update(found)
-        return _found
+        return found
     raise UnsupportedError(
         f"no_tf32: PyTorch {torch.__version__} must export at::NoTF32Guard, which its library does not"
     )
@@ -71,29 +66,30 @@ class no_tf32:
 
     """
 
-    _open: list[tuple[int, Any]]
-    """The guards that are open, with their threads."""
+    _open: dict[int, list[Any]]
+    """The open guards of each thread, the innermost last."""
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         _functions()
         self = super().__new__(cls)
-        self._open = []
+        self._open = {}
         return self if function is None else self(function)
 
     def __enter__(self) -> Self:
         guard = ctypes.create_string_buffer(_SIZE)
         _functions()["enter"](guard)
-        self._open.append((threading.get_ident(), guard))
+        self._open.setdefault(threading.get_ident(), []).append(guard)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        if not self._open:
-            raise RuntimeError("no_tf32: exited without being entered")
         here = threading.get_ident()
-        entered_here = [index for index, (thread, _) in enumerate(self._open) if thread == here]
-        if not entered_here:
-            raise RuntimeError("no_tf32: exited on another thread than it was entered on")
-        _, guard = self._open.pop(entered_here[-1])
+        guards = self._open.get(here)
+        if guards is None:
+            how = "on another thread than it was entered on" if self._open else "without being entered"
+            raise RuntimeError(f"no_tf32: exited {how}")
+        guard = guards.pop()
+        if not guards:
+            del self._open[here]
         _functions()["exit"](guard)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import interlock
 from interlock._homes import set_home
-from interlock._quote import printable, shown
+from interlock._quote import counted, printable, shown
 from interlock.errors import ArgumentError, StateDriftError
 from interlock.integrations._by_value import observer
-from interlock.integrations._portable import ENVIRON, Portable
+from interlock.integrations._portable import Portable
+from interlock.settings._environ import ENVIRON
 from interlock.settings._setting import reason_of
 from interlock.settings._writes import same
 
@@ -131,7 +132,7 @@ class Verification:
         count, number = len(self._answers), len(self.drifts)
         of = self._state._source("of")
         differences = f"{number or 'no'} difference{'s' if number > 1 else ''}"
-        return f"{count} worker{'' if count == 1 else 's'}: {differences} from the state{of}"
+        return f"{counted(count, 'worker')}: {differences} from the state{of}"
 
 
 set_home("interlock.integrations", Drift, Verification)

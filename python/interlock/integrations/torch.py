@@ -18,6 +18,7 @@ from interlock.errors import SettingValueError
 from interlock.integrations._conversions import boolean, non_negative, one_of, positive, text
 from interlock.integrations._thread_pools import FAMILY_OF_THREADS
 from interlock.integrations._torch_carry import Integration, carry, follow
+from interlock.integrations._torch_modes import AUTOCAST_DEVICES
 from interlock.integrations._torch_tf32 import no_tf32
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
@@ -143,31 +144,20 @@ def _call(torch: ModuleType, function: str, *arguments: Any) -> object:
 def _flags(torch: ModuleType) -> Iterator[Setting | None]:
     """Yield the flags of `torch.backends` other than precision and attention."""
     row = partial(_row, torch)
-    cudnn = "torch.backends.cudnn"
-    yield row(
-        f"{cudnn}.enabled",
-        "_get_cudnn_enabled",
-        "_set_cudnn_enabled",
-        default=True,
-        doc="Whether cuDNN is used.",
-    )
-    yield row(
-        f"{cudnn}.deterministic",
-        "_get_cudnn_deterministic",
-        "_set_cudnn_deterministic",
-        default=False,
-        doc="Whether cuDNN uses deterministic algorithms only.",
-    )
-    yield row(
-        f"{cudnn}.benchmark",
-        "_get_cudnn_benchmark",
-        "_set_cudnn_benchmark",
-        default=False,
-        doc="Whether cuDNN measures several algorithms and uses the fastest.",
-    )
+    for name, default, doc in (
+        ("cudnn.enabled", True, "Whether cuDNN is used."),
+        ("cudnn.deterministic", False, "Whether cuDNN uses deterministic algorithms only."),
+        ("cudnn.benchmark", False, "Whether cuDNN measures several algorithms and uses the fastest."),
+        ("mkldnn.enabled", True, "Whether oneDNN is used."),
+        ("mkldnn.deterministic", False, "Whether oneDNN uses deterministic algorithms only."),
+        ("miopen.immediate", False, "Whether MIOpen skips its search for algorithms."),
+        ("nnpack.enabled", True, "Whether NNPACK is used."),
+    ):
+        function = name.replace(".", "_")
+        yield row(f"torch.backends.{name}", f"_get_{function}", f"_set_{function}", default=default, doc=doc)
     if torch._C._has_cudnn:
         yield row(
-            f"{cudnn}.benchmark_limit",
+            "torch.backends.cudnn.benchmark_limit",
             "_cuda_get_cudnn_benchmark_limit",
             "_cuda_set_cudnn_benchmark_limit",
             default=10,
@@ -175,7 +165,7 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
             doc="How many algorithms cuDNN measures at most; 0 for all.",
         )
     yield row(
-        f"{cudnn}.depthwise_kernel",
+        "torch.backends.cudnn.depthwise_kernel",
         "_get_cudnn_depthwise_kernel",
         "_set_cudnn_depthwise_kernel",
         default="auto",
@@ -226,34 +216,6 @@ def _flags(torch: ModuleType) -> Iterator[Setting | None]:
                 convert=_member,
                 doc=f"The preferred library for {doc}.",
             )
-    yield row(
-        "torch.backends.mkldnn.enabled",
-        "_get_mkldnn_enabled",
-        "_set_mkldnn_enabled",
-        default=True,
-        doc="Whether oneDNN is used.",
-    )
-    yield row(
-        "torch.backends.mkldnn.deterministic",
-        "_get_mkldnn_deterministic",
-        "_set_mkldnn_deterministic",
-        default=False,
-        doc="Whether oneDNN uses deterministic algorithms only.",
-    )
-    yield row(
-        "torch.backends.miopen.immediate",
-        "_get_miopen_immediate",
-        "_set_miopen_immediate",
-        default=False,
-        doc="Whether MIOpen skips its search for algorithms.",
-    )
-    yield row(
-        "torch.backends.nnpack.enabled",
-        "_get_nnpack_enabled",
-        "_set_nnpack_enabled",
-        default=True,
-        doc="Whether NNPACK is used.",
-    )
     mha = torch.backends.mha
     yield row(
         "torch.backends.mha.fastpath",
@@ -539,7 +501,7 @@ def _thread(torch: ModuleType) -> Iterator[Setting | None]:
         doc="Whether tensors are created without what gradients need.",
         note=f"{_MODE_NOTE} Use torch.inference_mode().",
     )
-    for device in ("cpu", "cuda", "mps", "xpu"):
+    for device in AUTOCAST_DEVICES:
         yield mode(
             f"torch.autocast.{device}.enabled",
             partial(torch.is_autocast_enabled, device),

@@ -15,8 +15,9 @@ from interlock.settings._setting import Setting
 
 IMPORTED = None
 PACKAGES = ("os", "collections.abc", "_collections_abc")
-GROUPS: tuple[tuple[str, str], ...] = ()
 
+ENVIRON = "environ."
+"""The prefix of environment variables among the names of settings."""
 ONNXRUNTIME = "ORT_INTRA_OP_NUM_THREADS"
 RAYON = "RAYON_NUM_THREADS"
 POOLS: Mapping[str, tuple[str, ...]] = {
@@ -120,7 +121,7 @@ def install(observer: Observer) -> Iterable[Setting]:
 def environment_setting(name: str) -> Setting:
     """Return an environment variable as a setting: the same object for each call."""
     return Setting(
-        f"environ.{name}",
+        f"{ENVIRON}{name}",
         get=partial(os.environ.get, name),
         set=partial(_set, name),
         convert=_text,

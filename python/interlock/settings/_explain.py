@@ -117,17 +117,11 @@ def writes(names: Iterable[str] | None = None) -> list[Write]:
         raise TypeError(f"writes: names must be an iterable of str or None, got {type(names).__name__}")
     _import_hook.run_imported()
     with LOCK:
-        look_at_all()
-        chosen = None if names is None else set(names)
-        return [write for write in LOG.all() if chosen is None or write.setting in chosen]
-
-
-def look_at_all() -> None:
-    """Look for changes of settings of the process that no write explains."""
-    with LOCK:
         for setting in _registry.each():
             if setting.extent == Extent.PROCESS:
                 _holds.look(setting)
+        chosen = None if names is None else set(names)
+        return [write for write in LOG.all() if chosen is None or write.setting in chosen]
 
 
 def names() -> list[str]:

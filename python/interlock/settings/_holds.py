@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import itertools
 import os
 import sys
 import threading
@@ -82,9 +81,8 @@ class Level:
 _holds: dict[str, list[Level]] = {}
 # The open scopes of a setting of a thread, by setting and thread, the innermost last.
 _thread_scopes: dict[tuple[str, int], list[Scope]] = {}
-# The scopes and pins that are open in any context, by numbers that grow, so the outermost of a context first.
+# The scopes and pins that are open in any context, by identity, in the order in which they were entered.
 _open: weakref.WeakValueDictionary[int, Scope] = weakref.WeakValueDictionary()
-_numbers = itertools.count()
 # Called, and removed, once a scope has released a setting.
 wakers: list[Callable[[], None]] = []
 
@@ -225,7 +223,7 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
             _leave(scope, reversed(entered))
             return blocking, []
         scope.is_open = True
-        _open[next(_numbers)] = scope
+        _open[id(scope)] = scope
         if nest:
             scope.parent = _innermost.get()
             _innermost.set(scope)
@@ -333,8 +331,7 @@ def leave(scope: Scope) -> list[Write]:
             return _retry(scope)
         is_inside = scope in chain()
         scope.is_open = False
-        for number in [number for number, each in _open.items() if each is scope]:
-            del _open[number]
+        _open.pop(id(scope), None)
         # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
         if _innermost.get() is scope:
             _innermost.set(next(iter(chain()), None))
@@ -504,7 +501,7 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
 
 
 def _warn_of_third_value(scope: Scope, name: str, current: Any) -> None:
-    last = next(iter(reversed(LOG.of(name))), None)
+    last = LOG.last(name)
     by = f" at {last.file}:{last.line}" if last is not None and last.file is not None else ""
     _warn(
         scope,
@@ -519,8 +516,9 @@ def _warn(scope: Scope, message: str) -> None:
 
 def open_scopes() -> list[Scope]:
     """Return the scopes and pins that are open in any context, in the order in which they were entered."""
-    # An iteration takes longer than the question whether there are any.
-    return [scope for scope in _open.values() if scope.is_open] if _open else []
+    # A copy that is made in one step, because other threads enter and exit scopes.
+    found = (reference() for reference in _open.valuerefs())
+    return [scope for scope in found if scope is not None and scope.is_open]
 
 
 def holders(name: str) -> list[Scope]:
@@ -581,14 +579,18 @@ def look(setting: Setting) -> Any:
 
 def _forget_other_holders() -> None:
     """Release in a forked child what threads and contexts hold that do not exist in it."""
-    LOCK._at_fork_reinit()  # type: ignore[attr-defined]
+    # It also makes LOCK free.
     RELEASED._at_fork_reinit()  # type: ignore[attr-defined]
     wakers.clear()
     own = chain()
     scopes = {id(each): each for name in _holds for each in holders(name)}
-    for scope in scopes.values():
-        if scope not in own and scope.on_write is None:
-            leave(scope)
+    # All of them, also if a library refuses a value.
+    with contextlib.ExitStack() as stack:
+        for scope in scopes.values():
+            if scope not in own and scope.on_write is None:
+                # Its thread may have been entering it.
+                scope.is_open = True
+                stack.callback(leave, scope)
 
 
 os.register_at_fork(after_in_child=_forget_other_holders)

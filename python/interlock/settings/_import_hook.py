@@ -12,6 +12,7 @@ from types import ModuleType
 from interlock._quote import warn_program
 from interlock.errors import SettingWarning
 from interlock.settings._setting import LOCK
+from interlock.settings._writes import locked
 
 _waiting: dict[str, list[Callable[[], None]]] = {}
 # Called at each use of this package: native libraries are loaded without an import that could be waited for.
@@ -44,7 +45,12 @@ def _run_after_import(loader: importlib.abc.Loader, name: str) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        del loader.exec_module
+        if module.__name__ != name:
+            # All modules of a zip file have one loader.
+            execute(module)
+            return
+        if vars(loader).get("exec_module") is exec_module:
+            del loader.exec_module
         execute(module)
         try:
             run(name)
@@ -85,19 +91,22 @@ def cancel(name: str, function: Callable[[], None]) -> None:
 
 def run(name: str) -> None:
     """Run the functions that wait for a module."""
-    with LOCK:
+    with locked():
         for function in list(_waiting.get(name, [])):
             cancel(name, function)
             function()
 
 
+def is_imported(name: str) -> bool:
+    """Return whether the import of a module has ended."""
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
 def run_imported() -> None:
     """Run the functions that wait for modules which are imported, and those that look for settings."""
     for name in list(_waiting):
-        module = sys.modules.get(name)
-        spec = getattr(module, "__spec__", None)
-        # A module that is being imported runs its function at the end of its import.
-        if module is not None and not getattr(spec, "_initializing", False):
+        if is_imported(name):
             run(name)
     for find in finders:
         find()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import warnings
@@ -33,9 +34,9 @@ KNOWN = {
 }
 """The libraries that `enable` accepts, with the tables of their settings: a module, or an object in one.
 
-A table has `IMPORTED`, the module whose import is waited for, `PACKAGES` and `GROUPS` for `Observer`, and
-`install`, which is called then and returns the settings. It may have `prepare`, which a call of `enable` with
-the name calls, and `find`, which returns settings that became known later.
+A table has `IMPORTED`, the module whose import is waited for, `PACKAGES` for `Observer`, and `install`, which
+is called then and returns the settings. It may have `GROUPS` for `Observer`, `prepare`, which a call of
+`enable` with the name calls, and `find`, which returns settings that became known later.
 """
 
 
@@ -80,7 +81,8 @@ class Enabled:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._disable()
+        disable, self._disable = self._disable, lambda: None
+        disable()
 
 
 def enable(*libraries: str) -> Enabled:
@@ -120,12 +122,15 @@ def enable(*libraries: str) -> Enabled:
     tables = {name: _table(name) for name in chosen}
     for name in libraries:
         getattr(tables[name], "prepare", lambda: None)()
-    for name, table in tables.items():
-        with LOCK:
-            if name not in _enabled:
-                _enabled[name] = _Library(Observer(table.PACKAGES, table.GROUPS))
-                _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
-            _enabled[name].uses += 1
+    with contextlib.ExitStack() as undo:
+        for name, table in tables.items():
+            with LOCK:
+                undo.callback(disable, name)
+                if name not in _enabled:
+                    _enabled[name] = _Library(Observer(table.PACKAGES, getattr(table, "GROUPS", ())))
+                    _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
+                _enabled[name].uses += 1
+        undo.pop_all()
     return Enabled(lambda: disable(*chosen), chosen)
 
 
@@ -160,7 +165,7 @@ def _start(
 ) -> None:
     def add(settings: Iterable[Setting]) -> None:
         added = [each for each in settings if each not in library.settings]
-        _registry.add(added)
+        _registry.add("enable" if library.origin is None else "register", added)
         library.settings += tuple(added)
 
     def find_more() -> None:
@@ -317,8 +322,6 @@ def wrap_writers(observer: Observer, settings: Iterable[Setting]) -> list[str]:
 
 def resolve(path: str) -> Any:
     """Return the object of a dotted path whose first part is an imported module; None if there is none."""
-    import sys
-
     first, *rest = path.split(".")
     found: Any = sys.modules.get(first)
     for part in rest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -29,6 +30,11 @@ class _Replaced(NamedTuple):
     """Whether the owner is a class that inherits the function."""
 
 
+class _Calls(threading.local):
+    compared: tuple[Setting, ...] = ()
+    """The settings that the calls in progress on this thread compare."""
+
+
 class Observer:
     """Wraps the functions of one library.
 
@@ -43,8 +49,7 @@ class Observer:
         self._groups = tuple(groups)
         self._is_bypassed: Callable[[], bool] | None = None
         self._is_active = True
-        # The settings that the calls in progress compare. Guarded by the lock, so they are of one thread.
-        self._compared: tuple[Setting, ...] = ()
+        self._calls = _Calls()
         # The functions and their wrappers, by identity: a function of a C module has no place for a mark.
         self._wrappers: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._replaced: list[_Replaced] = []
@@ -171,16 +176,16 @@ class Observer:
         refusals: list[Callable[[], None]] = []
         origin: Origin | None = None
         with LOCK:
-            outer = self._compared
+            outer = self._calls.compared
             if compared and all(each in outer for each in compared):
                 # A writer that calls another one: the outer call records what changes.
                 return original(*arguments, **named)
             before = [LOG.look(each) for each in compared]
-            self._compared = outer + compared
+            self._calls.compared = outer + compared
             try:
                 result = original(*arguments, **named)
             finally:
-                self._compared = outer
+                self._calls.compared = outer
             for setting, old in zip(compared, before, strict=True):
                 new = read(setting)
                 if setting not in addressed and same(old, new):

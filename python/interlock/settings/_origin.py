@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -44,16 +45,10 @@ class Origin(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-# Whether a module is in one of some packages: each frame of a stack is looked up.
-_found: dict[tuple[str, tuple[str, ...]], bool] = {}
-
-
+# Each frame of a stack is looked up.
+@cache
 def _is_in(module: str, packages: tuple[str, ...]) -> bool:
-    found = _found.get((module, packages))
-    if found is None:
-        found = any(module == package or module.startswith(f"{package}.") for package in packages)
-        _found[module, packages] = found
-    return found
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
 def _name(frame: FrameType) -> str:
@@ -118,12 +113,15 @@ def _is_importing(frame: FrameType | None) -> bool:
     return False
 
 
-# The distributions of each top module; None until they are first needed.
-_distributions: Mapping[str, list[str]] | None = None
-# Those that were found, by module and file.
-_distribution_of: dict[tuple[str, str], str | None] = {}
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each top module."""
+    from importlib import metadata
+
+    return metadata.packages_distributions()
 
 
+@cache
 def distribution(module: str, file: str) -> str | None:
     """Return the name of the installed distribution that contains a module; None if there is none.
 
@@ -132,18 +130,7 @@ def distribution(module: str, file: str) -> str | None:
         file: The file of the module, which selects one of several distributions that share a namespace.
 
     """
-    if (module, file) not in _distribution_of:
-        _distribution_of[module, file] = _find_distribution(module, file)
-    return _distribution_of[module, file]
-
-
-def _find_distribution(module: str, file: str) -> str | None:
-    global _distributions
-    from importlib import metadata
-
-    if _distributions is None:
-        _distributions = metadata.packages_distributions()
-    names = list(dict.fromkeys(_distributions.get(module.partition(".")[0], ())))
+    names = list(dict.fromkeys(_distributions().get(module.partition(".")[0], ())))
     if not os.path.isfile(file):
         # Code that was generated at run time.
         return names[0] if names else None

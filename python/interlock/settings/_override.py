@@ -8,7 +8,7 @@ import inspect
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
 from interlock._quote import shown as quoted
@@ -120,15 +120,14 @@ class override:
                     break
                 for name, scopes in blocking.items():
                     if any(each.thread_id == threading.get_ident() for each in scopes):
-                        raise _conflict(
-                            scope, name, scopes[0], "; waiting would block it, because it runs on this thread"
-                        )
+                        why = "; waiting would block it, because it runs on this thread"
+                        raise _conflict(scope, {name: scopes}, why)
                 remaining = None if deadline is None else deadline - time.monotonic()
                 if remaining is not None and (remaining <= 0 or not RELEASED.wait(remaining)):
                     raise self._timed_out(scope, blocking)
                 if remaining is None:
                     RELEASED.wait()
-        report(writes)
+        self._entered(writes)
         return self
 
     async def __aenter__(self) -> Self:
@@ -146,7 +145,7 @@ class override:
                 own = _holds.chain()
                 for name, scopes in blocking.items():
                     if any(each in own for each in scopes):
-                        raise _conflict(scope, name, scopes[0], "; it encloses this scope")
+                        raise _conflict(scope, {name: scopes}, "; it encloses this scope")
                 released = loop.create_future()
                 wake = functools.partial(_wake, loop, released)
                 _holds.wakers.append(wake)
@@ -159,8 +158,19 @@ class override:
             finally:
                 with LOCK, contextlib.suppress(ValueError):
                     _holds.wakers.remove(wake)
-        report(writes)
+        self._entered(writes)
         return self
+
+    def _entered(self, writes: Sequence[Write]) -> None:
+        """Report the writes of an enter. An exception of a function of `watch` exits the scope."""
+        try:
+            self._report(writes)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _report(self, writes: Sequence[Write]) -> None:
+        report(writes)
 
     def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
         """Enter a scope if nothing is in its way, or as far as `warn` allows.
@@ -173,8 +183,7 @@ class override:
         """
         blocking, writes = _holds.enter(scope)
         if blocking and self._on_conflict == "raise":
-            name, scopes = next(iter(blocking.items()))
-            raise _conflict(scope, name, scopes[0])
+            raise _conflict(scope, blocking)
         while blocking and self._on_conflict == "warn":
             for name, scopes in blocking.items():
                 # The conflict may be with an alias of a wanted setting.
@@ -188,8 +197,7 @@ class override:
         return blocking, writes
 
     def _timed_out(self, scope: Scope, blocking: dict[str, list[Scope]]) -> SettingConflictError:
-        name, scopes = next(iter(blocking.items()))
-        return _conflict(scope, name, scopes[0], f", after waiting for {self._timeout} s")
+        return _conflict(scope, blocking, f", after waiting for {self._timeout} s")
 
     def __exit__(self, *exc_info: object) -> None:
         own = _holds.chain()
@@ -273,7 +281,9 @@ def _texts(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={shown(value)}" for name, value in values.items())
 
 
-def _conflict(scope: Scope, name: str, other: Scope, why: str = "") -> SettingConflictError:
+def _conflict(scope: Scope, blocking: dict[str, list[Scope]], why: str = "") -> SettingConflictError:
+    """Return the error for the first setting that other scopes block."""
+    name, (other, *_) = next(iter(blocking.items()))
     wanted = f"; {shown(scope.values[name])} is requested" if name in scope.values else "; it would change"
     return SettingConflictError(
         f"{scope.kind}: {name} is {other.describe(name)}{wanted} at {scope.origin} "
@@ -336,9 +346,12 @@ class pin:
         self._scope = Scope("pin", wanted, caller(), on_write)
         blocking, writes = _holds.enter(self._scope, nest=False)
         if blocking:
-            name, scopes = next(iter(blocking.items()))
-            raise _conflict(self._scope, name, scopes[0])
-        report(writes)
+            raise _conflict(self._scope, blocking)
+        try:
+            report(writes)
+        except BaseException:
+            self.release()
+            raise
 
     def __repr__(self) -> str:
         return f"pin({_texts(self._scope.values)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from interlock.settings._setting import Setting, Unreadable, reason_of
+from interlock.settings._setting import Setting, Unreadable, attempt
 
 
 class Getter:
@@ -80,7 +80,7 @@ class Reader:
         try:
             return Reading(self, [load() for load in self._loads])
         except Exception:
-            return Reading(self, [_attempt(load) for load in self._loads])
+            return Reading(self, [attempt(load) for load in self._loads])
 
     def convert(self, loaded: list[Any]) -> dict[str, Any]:
         """Return the values of a reading by the names of the settings."""
@@ -90,17 +90,5 @@ class Reader:
         }
 
 
-def _attempt(load: Callable[[], Any]) -> Any:
-    try:
-        return load()
-    except Exception as error:
-        return Unreadable(reason_of(error))
-
-
 def _converted(loaded: Any, convert: Callable[[Any], Any] | None) -> Any:
-    if convert is None or isinstance(loaded, Unreadable):
-        return loaded
-    try:
-        return convert(loaded)
-    except Exception as error:
-        return Unreadable(reason_of(error))
+    return loaded if convert is None or isinstance(loaded, Unreadable) else attempt(convert, loaded)

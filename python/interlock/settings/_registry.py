@@ -28,7 +28,7 @@ def version() -> int:
     return _version
 
 
-def add(settings: Iterable[Setting]) -> None:
+def add(function: str, settings: Iterable[Setting]) -> None:
     """Make settings known, all or none. Raises `SettingValueError` if a name is taken."""
     global _version
     added = list(settings)
@@ -36,7 +36,7 @@ def add(settings: Iterable[Setting]) -> None:
         names = [each.name for each in added]
         for name in names:
             if name in _settings or names.count(name) > 1:
-                raise SettingValueError(f"register: the name {quoted(name)} is taken")
+                raise SettingValueError(f"{function}: the name {quoted(name)} is taken")
         _version += 1
         for each in added:
             _settings[each.name] = each

@@ -145,8 +145,13 @@ def _comparable(setting: Setting, name: str) -> object:
 
 def read(setting: Setting) -> Any:
     """Return the value of a setting; an `Unreadable` if its library raises."""
+    return attempt(setting.get)
+
+
+def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function of a library; an `Unreadable` if it raises."""
     try:
-        return setting.get()
+        return function(*arguments)
     except Exception as error:
         return Unreadable(reason_of(error))
 
@@ -156,7 +161,7 @@ def late(setting: Setting) -> str:
     return "" if setting.too_late is None else setting.too_late()
 
 
-def reason_of(error: Exception) -> str:
+def reason_of(error: BaseException) -> str:
     """Return the class of an exception of a library and its first line, shortened between words.
 
     Without the class if it is `SettingValueError`, which is the class of the message that the reason ends.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from interlock import backends
 from interlock.errors import SettingConflictError, SettingValueError
-from interlock.settings import _explain, _holds, _import_hook, _registry
+from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, converted, read, reason_of
 from interlock.settings._writes import Write, report, same, shown
@@ -162,10 +162,3 @@ def _written(function: str, setting: Setting, value: Any, origin: Origin) -> lis
             f"{function}: {setting.name} could not be set to {shown(value)}: {reason_of(error)}",
             setting=setting.name,
         ) from error
-
-
-def changes_since(first: Mapping[str, Any]) -> list[Difference]:
-    """Return the settings whose present values differ from their first ones."""
-    _explain.look_at_all()
-    present = snapshot()
-    return [each for each in diff(first, present) if each.name in first]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from interlock.settings._origin import Origin, distribution
@@ -181,6 +182,11 @@ class Log:
         """Return the writes of one setting, the oldest first."""
         return tuple(self._writes.get(name, ()))
 
+    def last(self, name: str) -> Write | None:
+        """Return the last write of one setting."""
+        writes = self._writes.get(name)
+        return writes[-1] if writes else None
+
     def all(self) -> list[Write]:
         """Return all writes, the oldest first."""
         return sorted(itertools.chain.from_iterable(self._writes.values()), key=lambda write: write.order)
@@ -257,7 +263,33 @@ def watch(on_write: Callable[[Write], object] | None = None) -> Watch:
     return Watch(on_write)
 
 
+class _Deferred(threading.local):
+    writes: list[Write] | None = None
+
+
+_deferred = _Deferred()
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Hold the lock, and report the writes of the block after its release."""
+    if _deferred.writes is not None:
+        with LOCK:
+            yield
+        return
+    _deferred.writes = writes = list[Write]()
+    try:
+        with LOCK:
+            yield
+    finally:
+        _deferred.writes = None
+        report(writes)
+
+
 def report(writes: Sequence[Write]) -> None:
-    """Report new writes to the open watches. Called without the lock."""
+    """Report new writes to the open watches. Called without the lock, or in a block of `locked`."""
+    if _deferred.writes is not None:
+        _deferred.writes += writes
+        return
     for each in LOG.watches:
         each._report(writes)

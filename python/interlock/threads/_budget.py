@@ -9,9 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, Self, SupportsIndex
 
-from interlock._quote import shown
+from interlock._cgroup import quotas
+from interlock._quote import counted, shown
 from interlock.errors import ArgumentError
-from interlock.threads._cgroup import quotas
 from interlock.threads._workers import Workers, workers as _workers
 
 
@@ -59,12 +59,8 @@ class Budget(int):
               affinity: 2 of 8 CPUs
 
         """
-        lines = [_number(int(self)), *(f"  {each}" for each in self.reasons)]
+        lines = [counted(int(self), "CPU"), *(f"  {each}" for each in self.reasons)]
         return "\n".join(lines)
-
-
-def _number(cpus: float) -> str:
-    return f"{cpus:g} CPU{'' if cpus == 1 else 's'}"
 
 
 def check_workers(function: str, workers: object) -> None:
@@ -137,10 +133,11 @@ def _limits(root: Path) -> Iterator[tuple[str, str, Fraction | None]]:
     machine = os.cpu_count() or 1
     # macOS has no affinity.
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else machine
-    yield "affinity", f"{allowed} of {_number(machine)}", Fraction(allowed)
+    yield "affinity", f"{allowed} of {counted(machine, 'CPU')}", Fraction(allowed)
     # Since Python 3.13, which accepts another number from the user.
     count = getattr(os, "process_cpu_count", lambda: None)()
     if count is not None and count != allowed:
-        yield "PYTHON_CPU_COUNT", f"{_number(count)}, or the option -X cpu_count of Python", Fraction(count)
+        text = f"{counted(count, 'CPU')}, or the option -X cpu_count of Python"
+        yield "PYTHON_CPU_COUNT", text, Fraction(count)
     for file, cpus, problem in quotas(root):
-        yield file, f"a quota of {_number(float(cpus))}" if cpus is not None else str(problem), cpus
+        yield file, f"a quota of {counted(float(cpus), 'CPU')}" if cpus is not None else str(problem), cpus

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from interlock._quote import shown
 from interlock._suggest import closest_match
@@ -65,16 +65,12 @@ class _Wanted(NamedTuple):
         return {
             kind.setting.name: str(self.size) if kind.is_fixed else self.size
             for kind in self.kinds
-            if _known(kind).convert is not None
+            if kind.known.convert is not None
         }
 
     def name_of(self, setting: str | None) -> str:
         """Return the pool of a setting."""
         return next((kind.name for kind in self.kinds if kind.setting.name == setting), str(setting))
-
-
-def _known(kind: Kind) -> Any:
-    return _registry.known(kind.setting.name) or kind.setting
 
 
 def _checked(function: str, size: object, pools: object, on_refusal: object) -> tuple[str, ...] | None:
@@ -119,8 +115,7 @@ def _wanted(function: str, size: int, names: tuple[str, ...] | None, *, starting
     chosen = tuple(kind for kind in found if _is_chosen(kind, names, starting=starting))
     fixed = tuple(kind for kind in chosen if (kind.is_late or kind.is_read_only))
     settable = tuple(kind for kind in chosen if kind not in fixed)
-    with LOCK:
-        _registry.need(kind.setting for kind in settable)
+    _registry.need(kind.setting for kind in settable)
     others = tuple(kind for kind in fixed if kind.size != size)
     once = tuple(kind for kind in others if starting and kind.write_once is not None)
     refused = tuple(Refusal(kind.name, kind.note) for kind in others if kind not in once)
@@ -238,25 +233,12 @@ class limits(override):
                 if error.setting not in scope.values or self._on_refusal == "raise":
                     raise
                 del scope.values[error.setting]
-                self.refused += (Refusal(self._wanted.name_of(error.setting), _cause(error)),)
+                reason = _reason(error.__cause__ or error)
+                self.refused += (Refusal(self._wanted.name_of(error.setting), reason),)
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        self._report()
-        return self
-
-    async def __aenter__(self) -> Self:
-        await super().__aenter__()
-        self._report()
-        return self
-
-    def _report(self) -> None:
-        try:
-            _report("limits", self._on_refusal, self.refused, self._origin)
-        except BaseException:
-            # A filter makes errors of warnings.
-            self.__exit__()
-            raise
+    def _report(self, writes: Sequence[Write]) -> None:
+        super()._report(writes)
+        _report("limits", self._on_refusal, self.refused, self._origin)
 
     def _copy(self) -> limits:
         return type(self)(
@@ -277,16 +259,9 @@ def _resolved(function: str, size: _Size, workers: int | None) -> int:
     return int(size)
 
 
-def _cause(error: BaseException) -> str:
-    """Return what the library said, without the name of its exception."""
-    cause = error.__cause__
-    return (
-        str(cause)
-        if isinstance(cause, SettingValueError)
-        else reason_of(cause)
-        if isinstance(cause, Exception)
-        else str(error)
-    )
+def _reason(error: BaseException) -> str:
+    """Return the message of an error of a library; one of interlock in full, and without its class."""
+    return str(error) if isinstance(error, SettingValueError) else reason_of(error)
 
 
 def set_limits(
@@ -350,8 +325,7 @@ def set_limits(
                 writes += _holds.apply(setting, value, origin)
                 before[name] = found
             except Exception as error:
-                reason = str(error) if isinstance(error, SettingValueError) else reason_of(error)
-                refused.append(Refusal(wanted.name_of(name), reason))
+                refused.append(Refusal(wanted.name_of(name), _reason(error)))
                 if on_refusal == "raise":
                     _put_back(before, origin)
                     raise SettingValueError(f"set_limits: {refused[-1]}", setting=name) from error

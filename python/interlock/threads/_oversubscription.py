@@ -6,7 +6,7 @@ import threading
 import warnings
 from typing import NamedTuple
 
-from interlock._quote import shown
+from interlock._quote import counted, shown
 from interlock.errors import ArgumentError, ThreadPoolWarning
 from interlock.settings._origin import caller
 from interlock.threads._budget import Budget, budget, check_workers
@@ -47,7 +47,7 @@ class Oversubscription(NamedTuple):
 
     def __str__(self) -> str:
         if not self:
-            return f"no pool exceeds {_number(self.budget, 'CPU')} with {_number(self.callers, 'caller')}"
+            return f"no pool exceeds {counted(self.budget, 'CPU')} with {counted(self.callers, 'caller')}"
         found = [each for each in self.loads if each.threads > self.budget]
         listed = ", ".join(f"{each.pool} {each.threads} (size {each.size})" for each in found)
         hint = (
@@ -56,13 +56,9 @@ class Oversubscription(NamedTuple):
             else "use fewer callers"
         )
         return (
-            f"more threads than {_number(self.budget, 'CPU')} may run with "
-            f"{_number(self.callers, 'caller')}: {listed}; {hint}"
+            f"more threads than {counted(self.budget, 'CPU')} may run with "
+            f"{counted(self.callers, 'caller')}: {listed}; {hint}"
         )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{int(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def oversubscription(

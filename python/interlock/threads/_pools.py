@@ -10,7 +10,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from interlock.integrations import _interlock, _numexpr, _thread_pools
 from interlock.settings import _registry
-from interlock.settings._environ import ONNXRUNTIME, POOLS, RAYON, environment_setting
+from interlock.settings._environ import ENVIRON, ONNXRUNTIME, POOLS, RAYON, environment_setting
+from interlock.settings._import_hook import is_imported
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
 from interlock.settings._writes import LOG
 
@@ -67,7 +68,7 @@ class Kind(NamedTuple):
     @property
     def is_fixed(self) -> bool:
         """Whether only an environment variable determines the size, before the pool starts."""
-        return self.setting.name.startswith("environ.")
+        return self.setting.name.startswith(ENVIRON)
 
     @property
     def is_read_only(self) -> bool:
@@ -77,7 +78,12 @@ class Kind(NamedTuple):
     @property
     def size(self) -> int | None:
         """The size that this thread reads; None if it is not known."""
-        return _size(read(_registry.known(self.setting.name) or self.setting))
+        return _size(read(self.known))
+
+    @property
+    def known(self) -> Setting:
+        """The setting of the pool: the one that is listed, if one is."""
+        return _registry.known(self.setting.name) or self.setting
 
 
 def pools() -> tuple[Pool, ...]:
@@ -119,7 +125,7 @@ def kinds(function: str, *, needs_native: bool = True) -> Iterator[Kind]:
 
     """
     if needs_native:
-        for library, setting in _thread_pools.all_settings(function):
+        for library, setting in _thread_pools.settings(_thread_pools.controller(function)):
             name = setting.name.removesuffix(".num_threads")
             yield Kind(
                 name,
@@ -129,19 +135,14 @@ def kinds(function: str, *, needs_native: bool = True) -> Iterator[Kind]:
                 library.filepath,
                 _thread_pools.note(library),
             )
-    if _is_imported("numexpr"):
+    if is_imported("numexpr"):
         setting = _numexpr.setting()
         yield Kind("numexpr", _named("numexpr"), setting, POOLS["numexpr"], None, setting.note)
     setting = _interlock.setting()
     yield Kind("interlock", _named("interlock"), setting, POOLS["interlock"], None, setting.note)
-    if _is_imported("torch"):
+    if is_imported("torch"):
         yield from _of_torch()
     yield from _by_environment()
-
-
-def _is_imported(name: str) -> bool:
-    module = sys.modules.get(name)
-    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 def _named(module: str) -> str:
@@ -174,7 +175,7 @@ def _interop_of_torch() -> Setting:
 def _by_environment() -> Iterator[Kind]:
     """Yield pools whose size only an environment variable determines."""
     variable = environment_setting(ONNXRUNTIME)
-    if _is_imported("onnxruntime"):
+    if is_imported("onnxruntime"):
         version = getattr(sys.modules["onnxruntime"], "__version__", "")
         reads = version_of(version) >= _ONNXRUNTIME_WITH_VARIABLE
         note = (
@@ -188,7 +189,7 @@ def _by_environment() -> Iterator[Kind]:
         note = "Each session has a pool, whose size it reads when it is created."
         yield Kind("onnxruntime", "onnxruntime", variable, (ONNXRUNTIME,), None, note, is_loaded=False)
     variable = environment_setting(RAYON)
-    users = [name for name in _ON_RAYON if _is_imported(name)]
+    users = [name for name in _ON_RAYON if is_imported(name)]
     note = (
         f"{', '.join(users)} may have started the pool, which reads {RAYON} at its first use only."
         if users
@@ -209,7 +210,7 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def _pool(kind: Kind) -> Pool:
-    setting = _registry.known(kind.setting.name) or kind.setting
+    setting = kind.known
     found = read(setting)
     is_fixed = kind.is_fixed or kind.is_read_only
     return Pool(
@@ -237,9 +238,8 @@ def _set_by(setting: Setting, value: Any, variables: Sequence[str]) -> str:
         if _registry.known(setting.name) is setting:
             # Finds a change by code that cannot be seen.
             LOG.look(setting)
-    written = LOG.of(setting.name)
-    if written:
-        last = written[-1]
+    last = LOG.last(setting.name)
+    if last is not None:
         if last.file is None:
             return "code that cannot be seen"
         return f"{last.file}:{last.line}" + (f" ({last.distribution})" if last.distribution else "")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from interlock._quote import shown
+from interlock._quote import counted, shown
 
 _COUNTS = {
     "LOCAL_WORLD_SIZE": "ranks of torchrun on this machine",
@@ -82,9 +82,7 @@ def _dask() -> Iterator[Workers]:
         worker = None if module is None else _dask_worker(module)
         if worker is not None:
             number = int(worker.state.nthreads)
-            yield Workers(
-                "Dask", f"a worker with {number} thread{'' if number == 1 else 's'}", share=max(1, number)
-            )
+            yield Workers("Dask", f"a worker with {counted(number, 'thread')}", share=max(1, number))
     except Exception as error:
         yield Workers("Dask", f"ignored: the worker does not report its threads: {error!r}")
 
@@ -109,8 +107,7 @@ def _ray() -> Iterator[Workers]:
         yield Workers("Ray", f"ignored: Ray does not report the CPUs of this task: {error!r}")
         return
     # An actor without num_cpus occupies no CPU in Ray's books; Ray sets OMP_NUM_THREADS=1 for it.
-    cpus = f"{number:g} CPU{'' if number == 1 else 's'}"
-    text = f"a task or actor with {cpus}" if number else "an actor without CPUs: 1 CPU"
+    text = f"a task or actor with {counted(number, 'CPU')}" if number else "an actor without CPUs: 1 CPU"
     yield Workers("Ray", text, share=max(1, math.floor(number)))
 
 

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import warnings
 
-from interlock import backends
+from interlock import backends, settings
 from interlock.integrations import Portable, portable, received
 
 
@@ -32,6 +33,27 @@ def grandchild():
         command, env=os.environ | portable().env(), capture_output=True, text=True, check=True
     ).stdout
     return [json.loads(inherited), json.loads(passed_on["INTERLOCK_STATE"]), json.loads(later)]
+
+
+def watched_by_another_thread():
+    """Return what another thread reads while it is waited for by the function that a write is reported to."""
+    config, found = {"level": 1}, []
+    settings.register(
+        settings.Setting(
+            "mylib.level", get=lambda: config["level"], set=lambda value: config.update(level=value)
+        )
+    )
+
+    def explain(write):
+        thread = threading.Thread(
+            target=lambda: found.append(settings.explain(write.setting).value), daemon=True
+        )
+        thread.start()
+        thread.join(5)
+
+    with settings.watch(explain):
+        Portable({"version": 1, "settings": {"mylib.level": 2}}).install()
+    return found
 
 
 def registered_later():
@@ -63,8 +85,8 @@ def settings_replaced():
     import torch
 
     found = []
-    for settings in ({"torch.backends.cudnn.benchmark": True}, {"torch.backends.cudnn.benchmark": False}, {}):
-        parts = {"version": 1, "settings": settings, "pinned": dict.fromkeys(settings, "ignore")}
+    for values in ({"torch.backends.cudnn.benchmark": True}, {"torch.backends.cudnn.benchmark": False}, {}):
+        parts = {"version": 1, "settings": values, "pinned": dict.fromkeys(values, "ignore")}
         Portable(parts).install()
         torch.backends.cudnn.benchmark = not torch.backends.cudnn.benchmark
         found.append(torch.backends.cudnn.benchmark)

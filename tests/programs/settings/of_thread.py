@@ -5,7 +5,11 @@ import json
 import os
 import threading
 
-from interlock.integrations._of_thread import OfThread
+fork_meanwhile = []
+# The last function that was registered is called first: this one after those of interlock.
+os.register_at_fork(before=lambda: fork_meanwhile and fork_meanwhile.pop()())
+
+from interlock.integrations._of_thread import OfThread  # noqa: E402
 
 
 def values_of_a_thread_that_python_did_not_start():
@@ -53,4 +57,19 @@ def value_in_a_forked_child():
     os.waitpid(child, 0)
     leave.set()
     thread.join()
+    return json.loads(os.read(reading, 1_000))
+
+
+def value_in_a_child_while_another_thread_forks():
+    """Fork between the preparation and the fork of the main thread. Return the value in the child of that."""
+    values = OfThread()
+    values.set("of the main thread")
+    thread = threading.Thread(target=lambda: os.waitpid(os.fork() or os._exit(0), 0))
+    fork_meanwhile.append(lambda: (thread.start(), thread.join()))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, json.dumps(values.get()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
     return json.loads(os.read(reading, 1_000))

@@ -11,6 +11,7 @@ import time
 
 from interlock import settings
 from interlock.errors import SettingConflictError, SettingValueError
+from interlock.settings import _holds
 
 
 def declared(*names):
@@ -156,6 +157,79 @@ def fork_while_other_threads_hold():
     for thread in threads:
         thread.join()
     return [results, parent, config["level"]]
+
+
+def fork_inside_a_setter_of_another_thread(is_in_a_scope):
+    """Fork while another thread writes, and return what the child has recorded and can hold."""
+    config = declared("level")
+    library = sys.modules["other_library"] = type(sys)("other_library")
+    written, leave = threading.Event(), threading.Event()
+
+    def set_value(value):
+        if value == 1:
+            written.set()
+            leave.wait(60)
+        config["value"] = value
+
+    config["value"], library.set_value = 0, set_value
+    settings.register(
+        settings.Setting(
+            "other_library.value",
+            get=lambda: config["value"],
+            set=lambda value: library.set_value(value),
+            writers=("other_library.set_value",),
+        )
+    )
+
+    def write():
+        if is_in_a_scope:
+            with settings.override({"mylib.level": 1, "other_library.value": 1}):
+                pass
+        else:
+            library.set_value(1)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    written.wait(60)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        library.set_value(2)
+        last = settings.writes(["other_library.value"])[-1]
+        with settings.override({"mylib.level": 2}):
+            found = [last.function, last.new, config["level"]]
+        os.write(writing, json.dumps([*found, config["level"]]).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    leave.set()
+    thread.join()
+    return json.loads(os.read(reading, 4096))
+
+
+def list_scopes_while_other_threads_enter_some():
+    """Return how often the open scopes were listed, and those that are left."""
+    declared("level")
+    sys.setswitchinterval(1e-6)
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            with settings.override({"mylib.level": 1}), settings.override({"mylib.level": 1}):
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    count = 0
+    try:
+        for _ in range(20_000):
+            _holds.open_scopes()
+            count += 1
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    return [count, len(_holds.open_scopes())]
 
 
 def override_every_setting_of_torch():

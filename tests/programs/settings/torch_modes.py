@@ -390,6 +390,52 @@ def follow_the_process_in_tasks():
         return [aio.run(main()), seen()[1]]
 
 
+def follow_a_change_that_is_reported_late():
+    """Assign a flag before another thread's earlier change of it is reported to `follow`."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    is_changed, is_later = threading.Event(), threading.Event()
+
+    def delay(change):
+        if threading.current_thread() is thread:
+            is_changed.set()
+            is_later.wait(60)
+
+    thread = threading.Thread(target=setattr, args=(backends.cudnn, "benchmark", True))
+    # The functions are called in the order of their registration.
+    with backends.on_change(delay), follow():
+        thread.start()
+        is_changed.wait(60)
+        backends.cudnn.benchmark = False
+        is_later.set()
+        thread.join()
+        return [backends.cudnn.benchmark, torch.backends.cudnn.benchmark]
+
+
+def follow_flags_of_a_library_that_refuses_to_put_back():
+    """Return the warnings, and what holds the other flag of a layer of which PyTorch refuses one."""
+    import torch
+    from interlock.integrations.torch import follow
+
+    write, is_refusing = torch._C._set_cudnn_benchmark, False
+
+    def refuse(value):
+        if is_refusing:
+            raise RuntimeError("refused")
+        write(value)
+
+    torch._C._set_cudnn_benchmark = refuse
+    with follow(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with backends.cudnn.flags(deterministic=True):
+            backends.cudnn.benchmark = True
+            is_refusing = True
+        is_refusing = False
+        held = settings.explain("torch.backends.cudnn.deterministic").held_by
+    return [[str(each.message).partition(": override")[0] for each in caught], list(held)]
+
+
 def follow_flags():
     """Return what PyTorch's flags are while interlock's flags are written and scoped."""
     import torch
@@ -457,6 +503,29 @@ def flags_without_effect():
                     if not any(change.name.startswith("torch.") for change in changes):
                         found.append(flag.name)
     return found
+
+
+def disable_tf32_on_many_threads():
+    """Return the errors of threads that call one decorated function, where the guard does nothing."""
+    from interlock.integrations import _torch_tf32
+
+    _torch_tf32._functions = lambda: dict.fromkeys(("enter", "exit"), lambda guard: None)
+    decorated, errors = _torch_tf32.no_tf32(lambda: None), []
+    sys.setswitchinterval(1e-7)
+
+    def call():
+        try:
+            for _ in range(20_000):
+                decorated()
+        except Exception as error:
+            errors.append(repr(error))
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
 
 
 def disable_tf32():

@@ -157,7 +157,7 @@ class TestTimeline:
         assert computed.allocated == (0, 0, 100, 300, 300, 200, 200)
         assert computed.reserved == (0, 4096, 4096, 4096, 4096, 4096, 0)
         assert computed.peak == 3
-        assert [(site.site, site.size) for site in computed.peak_sites] == [
+        assert [(site.call_site, site.bytes) for site in computed.peak_sites] == [
             ("train.py:2 step", 200), ("train.py:1 step", 100)
         ]  # fmt: skip
 
@@ -177,7 +177,7 @@ class TestTimeline:
     def test_allocations_of_one_line_are_one_call_site(self, load: Load) -> None:
         trace = [event("alloc", 512 * index, 10, index % 2) for index in range(5)]
         computed = timeline.compute(load({"device_traces": [trace]}), 0)
-        assert [(site.size, site.count) for site in computed.peak_sites] == [(30, 3), (20, 2)]
+        assert [(site.bytes, site.blocks) for site in computed.peak_sites] == [(30, 3), (20, 2)]
 
     @settings(max_examples=100, deadline=None)
     @given(
@@ -199,10 +199,10 @@ class TestTimeline:
         computed = timeline.compute(Snapshot((whole,), {0: recorded(events)}), 0)
         assert computed.peak_allocated == max(computed.allocated)
         assert computed.peak == computed.allocated.index(computed.peak_allocated)
-        assert sum(site.size for site in computed.peak_sites) == computed.peak_allocated
+        assert sum(site.bytes for site in computed.peak_sites) == computed.peak_allocated
         live_at_peak = [each for each in computed.largest if each.is_live(computed.peak)]
         assert sum(each.size for each in live_at_peak) == computed.peak_allocated
-        assert sum(site.count for site in computed.peak_sites) == len(live_at_peak)
+        assert sum(site.blocks for site in computed.peak_sites) == len(live_at_peak)
 
     @settings(max_examples=60, deadline=None)
     @given(strategies.lists(strategies.tuples(strategies.integers(0, 5), strategies.integers(1, 99))))
@@ -268,7 +268,7 @@ class TestTimeline:
         computed = timeline.compute(loaded, None)
         assert computed.allocated == (512, 512, 512 + 1024)
         assert computed.reserved_at_end == 1024 + 512 + 256
-        assert [site.site for site in computed.peak_sites] == ["train.py:3 step", "train.py:4 step"]
+        assert [site.call_site for site in computed.peak_sites] == ["train.py:3 step", "train.py:4 step"]
         pinned = data_of(page(loaded, "x"))["devices"][1]
         assert pinned["index"] is None
         states = [(each["stream"], each["blocks"][0][2]) for each in pinned["segments"]]

@@ -172,6 +172,11 @@ def test_table_names_packages_and_threads_that_wrote(tmp_path: Path) -> None:
     assert written[1][-3:] == ["later", "fastlib", "worker"]
 
 
+def test_writes_of_a_thread_that_another_one_starts_late_are_reported(tmp_path: Path) -> None:
+    done = watch(tmp_path, str(FOLDER / "late_thread.py"), OMP_NUM_THREADS="1")
+    assert "started late" in done.stderr
+
+
 def test_program_that_changes_nothing_is_reported_as_such(tmp_path: Path) -> None:
     (tmp_path / "nothing.py").write_text("print('done')\n")
     done = watch(tmp_path, "--fail", str(tmp_path / "nothing.py"))

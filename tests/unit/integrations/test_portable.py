@@ -277,3 +277,7 @@ def test_import_without_a_state_loads_no_module_of_integrations() -> None:
     code = "import interlock, sys\nprint([name for name in sys.modules if 'integrations' in name])"
     assert run_python(code).stdout == "[]\n"
     assert interlock.integrations.received() is None
+
+
+def test_writes_of_a_state_are_reported_without_a_lock() -> None:
+    assert eval_program("processes.received_state.watched_by_another_thread") == [2]

@@ -63,6 +63,15 @@ def test_unlimited_or_missing_quota_is_none(text: str, tmp_path: Path) -> None:
     assert changed("two_sockets", {"sys/fs/cgroup/cpu.max": text}, tmp_path).quota is None
 
 
+def test_quota_is_read_where_control_groups_are_mounted(tmp_path: Path) -> None:
+    changes: dict[str, str | None] = {
+        "proc/self/cgroup": "0::/job.scope\n",
+        "proc/self/mountinfo": "30 25 0:26 / /groups rw - cgroup2 cgroup2 rw\n",
+        "groups/job.scope/cpu.max": "200000 100000\n",
+    }
+    assert changed("two_sockets", changes, tmp_path).quota == 2.0
+
+
 def test_smallest_quota_of_the_parent_cgroups_applies() -> None:
     assert machines.topology("cpu_quota").quota == 3.5
     assert machines.topology("cpu_quota_of_version_1").quota == 1.5

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import sys
 import threading
+import types
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -227,6 +230,22 @@ def test_disabled_before_the_import_nothing_becomes_known(late: str) -> None:
     del sys.modules[late]
 
 
+def test_other_modules_of_a_zip_file_are_imported_before_a_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
+        packed.writestr("late_library.py", "value = 1\n")
+        packed.writestr("other_module.py", "")
+    monkeypatch.syspath_prepend(tmp_path / "packed.zip")
+    with settings.register(row_of("late_library"), library="late_library"):
+        assert importlib.util.find_spec("late_library") is not None
+        importlib.import_module("other_module")
+        assert "late_library.value" not in settings.names()
+        importlib.import_module("late_library")
+        assert settings.explain("late_library.value").value == 1
+    del sys.modules["late_library"], sys.modules["other_module"]
+
+
 def test_failing_import_leaves_the_library_waited_for(tmp_path: Path, late: str) -> None:
     late_module(tmp_path, "raise ImportError('broken')\n")
     with settings.register(row_of(late), library=late):
@@ -256,6 +275,28 @@ def test_library_enabled_twice_is_disabled_by_the_second_disable() -> None:
     assert "environ.OMP_NUM_THREADS" not in settings.names()
     settings.disable("environ")
     assert "environ" not in _libraries._enabled
+
+
+def test_block_of_a_library_that_ends_twice_disables_once() -> None:
+    with settings.enable("environ"):
+        block = settings.enable("environ")
+        for _ in range(2):
+            with block:
+                pass
+        assert "environ.OMP_NUM_THREADS" in settings.names()
+
+
+def test_enabling_that_fails_enables_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Setting("mylib.level", get=int)
+    table = types.SimpleNamespace(IMPORTED=None, PACKAGES=(), GROUPS=(), install=lambda _: [row])
+    monkeypatch.setitem(_libraries.KNOWN, "mylib", "table_of_mylib")
+    monkeypatch.setitem(sys.modules, "table_of_mylib", table)
+    with settings.register(row):
+        with pytest.raises(SettingValueError, match=r'enable: the name "mylib.level" is taken'):
+            settings.enable("environ", "mylib")
+        assert not {"environ", "mylib"} & _libraries._enabled.keys()
+    with settings.enable("mylib"):
+        assert "mylib.level" in settings.names()
 
 
 def test_unreadable_settings_are_reported_and_never_raise(library: Library) -> None:

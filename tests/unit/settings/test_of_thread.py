@@ -22,6 +22,14 @@ def test_forked_child_has_the_value_of_the_thread_that_forked() -> None:
     assert eval_program("settings.of_thread.value_in_a_forked_child") == ["of the main thread", 1]
 
 
+def test_forked_child_has_its_value_if_another_thread_forks_meanwhile() -> None:
+    found = eval_program(
+        "settings.of_thread.value_in_a_child_while_another_thread_forks",
+        options=["-W", "ignore::DeprecationWarning"],
+    )
+    assert found == "of the main thread"
+
+
 def test_each_thread_has_a_value_and_none_frees_it() -> None:
     values: OfThread[list[int]] = OfThread()
     value = [1]

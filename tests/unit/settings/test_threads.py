@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.helpers.subprocess import eval_program
 
 
@@ -39,3 +41,17 @@ def test_forked_child_has_its_own_holds_and_not_those_of_other_threads() -> None
     )
     assert results == [[0, 5, [], 2]] * 20
     assert (parent, after) == (1, 0)
+
+
+@pytest.mark.parametrize("is_in_a_scope", [False, True])
+def test_forked_child_records_and_holds_what_another_thread_was_writing(is_in_a_scope: bool) -> None:
+    found = eval_program(
+        "settings.scopes.fork_inside_a_setter_of_another_thread",
+        is_in_a_scope,
+        options=["-W", "ignore::DeprecationWarning"],
+    )
+    assert found == ["fork_inside_a_setter_of_another_thread", 2, 2, 0]
+
+
+def test_open_scopes_are_listed_while_other_threads_enter_some() -> None:
+    assert eval_program("settings.scopes.list_scopes_while_other_threads_enter_some") == [20_000, 0]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock.integrations import _torch_carry
 
 from tests.helpers import torch_python
 from tests.helpers.torch_python import eval_with_torch
@@ -154,6 +157,16 @@ def test_torch_follows_flags_of_interlock(tmp_path: Path) -> None:
     }
 
 
+def test_change_that_is_reported_late_is_not_followed(tmp_path: Path) -> None:
+    assert run("follow_a_change_that_is_reported_late", tmp_path) == [False, False]
+
+
+def test_flag_that_torch_refuses_to_put_back_keeps_no_other(tmp_path: Path) -> None:
+    caught, held = run("follow_flags_of_a_library_that_refuses_to_put_back", tmp_path)
+    assert caught[0] == "follow: torch.backends.cudnn.benchmark is left as it is"
+    assert held == []
+
+
 @needs_torch
 def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> None:
     found = run("flags_without_effect", tmp_path)
@@ -164,6 +177,36 @@ def test_flags_without_effect_on_torch_are_those_of_the_page(tmp_path: Path) -> 
 
 def test_precision_that_is_followed_is_read_from_the_tree(tmp_path: Path) -> None:
     assert run("follow_precision", tmp_path) == [["tf32", "raises"], ["none", "highest"]]
+
+
+def test_integration_begins_after_the_last_one_has_ended() -> None:
+    steps: list[str] = []
+    ending, has_begun = threading.Event(), threading.Event()
+
+    def begin() -> Callable[[], None]:
+        steps.append("begins")
+        if ending.is_set():
+            has_begun.set()
+        return end
+
+    def end() -> None:
+        ending.set()
+        # It has not, because the other thread waits for this one.
+        has_begun.wait(0.2)
+        steps.append("has ended")
+
+    shared = _torch_carry._Shared(begin)
+    thread = threading.Thread(target=shared.use("carry").release)
+    thread.start()
+    assert ending.wait(20)
+    second = shared.use("carry")
+    thread.join()
+    second.release()
+    assert steps == ["begins", "has ended", "begins", "has ended"]
+
+
+def test_tf32_is_disabled_on_many_threads_by_one_scope(tmp_path: Path) -> None:
+    assert run("disable_tf32_on_many_threads", tmp_path) == []
 
 
 def test_tf32_is_disabled_on_one_thread(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interlock import settings
@@ -51,13 +53,15 @@ def test_write_of_an_installed_package_names_the_distribution() -> None:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of installed packages that this process has not looked at."""
     folder = tmp_path / "installed"
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(_origin, "_distributions", None)
-    monkeypatch.setattr(_origin, "_distribution_of", {})
-    return folder
+    for cached in (_origin._distributions, _origin.distribution):
+        cached.cache_clear()
+    yield folder
+    for cached in (_origin._distributions, _origin.distribution):
+        cached.cache_clear()
 
 
 def install(folder: Path, name: str, *files: str, **more: str) -> None:
@@ -176,6 +180,17 @@ def test_exception_of_on_write_reaches_the_code_that_wrote(library: Library) -> 
     library.set_level(1)
     with pytest.raises(TypeError, match="watch: on_write must be callable or None, got int"):
         settings.watch(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", [settings.override, settings.pin])
+def test_exception_of_on_write_ends_the_scope_that_wrote(scope: Any, library: Library) -> None:
+    def fail(write: Write) -> None:
+        raise LookupError(write.setting)
+
+    watched, error = settings.watch(fail), pytest.raises(LookupError, match=r"mylib\.level")
+    with watched, error, scope({"mylib.level": 2}):
+        pass
+    assert (library.values["level"], settings.explain("mylib.level").held_by) == (1, ())
 
 
 def test_on_write_may_use_settings_on_another_thread(library: Library) -> None:

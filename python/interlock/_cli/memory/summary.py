@@ -6,16 +6,7 @@ from dataclasses import dataclass
 
 from interlock._cli.memory.segments import SegmentUse, segments_of
 from interlock._cli.memory.snapshot_file import MemoryOf, Snapshot
-from interlock._cli.memory.timeline import compute
-
-
-@dataclass(frozen=True)
-class CallSite:
-    """A line of a program with its live allocations at the peak."""
-
-    call_site: str
-    bytes: int
-    blocks: int
+from interlock._cli.memory.timeline import CallSite, compute
 
 
 @dataclass(frozen=True)
@@ -91,7 +82,7 @@ def _device(snapshot: Snapshot, device: MemoryOf) -> DeviceSummary:
         peak_reserved=timeline.peak_reserved,
         allocated=timeline.allocated_at_end,
         reserved=timeline.reserved_at_end,
-        call_sites=tuple(CallSite(each.site, each.size, each.count) for each in timeline.peak_sites),
+        call_sites=timeline.peak_sites,
         segments=tuple(_segment(use) for use in segments_of(snapshot, device)),
     )
 

@@ -13,9 +13,9 @@ from interlock._cli.memory.snapshot_file import FREE, MemoryOf, Snapshot
 class CallSite:
     """The allocations that one line of a program made, and that are live at the same time."""
 
-    site: str
-    size: int
-    count: int
+    call_site: str
+    bytes: int
+    blocks: int
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def compute(snapshot: Snapshot, device: MemoryOf) -> Timeline:
 def sites(usage: Usage) -> tuple[CallSite, ...]:
     """Return the call sites that have blocks, the largest first."""
     found = (CallSite(site, size, count) for site, (size, count) in usage.sites.items() if count > 0)
-    return tuple(sorted(found, key=lambda site: -site.size))
+    return tuple(sorted(found, key=lambda site: -site.bytes))
 
 
 def _times(times: list[int | None]) -> tuple[int, ...] | None:
