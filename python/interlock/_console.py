@@ -22,6 +22,7 @@ from typing import TextIO, TypeAlias
 
 __all__ = [
     "EMPTY",
+    "STANDARD_ERROR",
     "Block",
     "Cell",
     "Color",
@@ -55,10 +56,13 @@ def stdout() -> TextIO:
     return sys.stdout
 
 
-def width(stream: TextIO | None) -> int | None:
-    """Return the number of columns of a terminal, or `COLUMNS`; None if neither is available."""
-    # A closed stream is no terminal.
-    is_terminal = stream is not None and not stream.closed and stream.isatty()
+def width(*, is_terminal: bool) -> int | None:
+    """Return the number of columns of the terminal, or `COLUMNS`; None if neither is available.
+
+    Args:
+        is_terminal: Whether the output is a terminal.
+
+    """
     if not is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
         return None
     return max(_MIN_WIDTH, shutil.get_terminal_size().columns)
@@ -89,7 +93,7 @@ def print_output(text: str) -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL if before is None else before)
 
 
-_STANDARD_ERROR = 2
+STANDARD_ERROR = 2
 """The file descriptor. A program that `watch` runs may have replaced or closed `sys.stderr`."""
 
 
@@ -100,7 +104,7 @@ def print_error(message: str) -> None:
     line = f"{message}\n".encode(sys.__stderr__.encoding, "backslashreplace")
     # Bypass Python's buffer, which Python would flush again at exit.
     with contextlib.suppress(OSError):
-        os.write(_STANDARD_ERROR, line)
+        os.write(STANDARD_ERROR, line)
 
 
 class Color(enum.StrEnum):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+import functools
 import os
 import platform
 import re
 import sys
 import sysconfig
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +23,7 @@ from interlock.accelerator import memory
 from interlock.backends import libraries as _libraries, openmp
 from interlock.backends._describe import described
 from interlock.errors import ArgumentError, InterlockError, LibraryNotFoundError
+from interlock.threads._workers import workers
 
 
 class UsageError(Exception):
@@ -81,7 +84,16 @@ def cpu() -> Cpu:
     cores = os.cpu_count() or 1
     # macOS has no `sched_getaffinity`.
     allowed = len(os.sched_getaffinity(0)) if sys.platform == "linux" else cores
-    return Cpu(_model(), cores, allowed, backends.cpu.get_cpu_capability())
+    return Cpu(_model(), cores, allowed, _capability()[0])
+
+
+@functools.cache
+def _capability() -> tuple[str, str | None]:
+    """Return the instructions that kernels may use, and why the environment variable is ignored, or None."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        capability = backends.cpu.get_cpu_capability()
+    return capability, next((str(warning.message) for warning in issued), None)
 
 
 def _model() -> str | None:
@@ -391,6 +403,7 @@ class Variable:
 
 # Variables that are no flags and no variables of the core.
 _OTHERS = (
+    "HELION_BACKEND",
     "LOCAL_RANK",
     "LOCAL_WORLD_SIZE",
     "LOKY_MAX_CPU_COUNT",
@@ -398,8 +411,6 @@ _OTHERS = (
     "PYTHON_CPU_COUNT",
     "TORCH_CUDA_CHECK_STRAY_CONTEXT",
 )
-# A number of threads, or a list of which the first one counts.
-_THREADS = r"\s*\+?0*[1-9]\d*\s*(,.*)?"
 
 
 def environment() -> tuple[Variable, ...]:
@@ -443,18 +454,27 @@ def _other_problems() -> Iterator[tuple[str, str]]:
     driver, reason = os.environ.get("INTERLOCK_ACCELERATOR", ""), accelerator.unavailable_reason()
     if driver not in ("", "none") and reason is not None:
         yield "INTERLOCK_ACCELERATOR", f"no device is available: {reason}"
-    capability = backends.cpu.get_cpu_capability().replace(" ", "").lower()
-    wanted = os.environ.get("ATEN_CPU_CAPABILITY", capability)
-    if wanted != capability:
-        yield "ATEN_CPU_CAPABILITY", f"ignored: the CPU has {capability}, and no {shown(wanted)}"
-    for name, accepted, text in (
-        ("OMP_NUM_THREADS", _THREADS, "a positive number"),
-        ("MKL_NUM_THREADS", _THREADS, "a positive number"),
-        ("MKL_VERBOSE", "[012]", "0, 1 or 2"),
+    _, refused = _capability()
+    if refused is not None:
+        yield "ATEN_CPU_CAPABILITY", refused
+    for found in workers(os.environ):
+        if found.text.startswith("ignored: "):
+            yield found.input, found.text
+    for name, is_accepted, text in (
+        ("OMP_NUM_THREADS", _is_thread_count, "a positive number"),
+        ("MKL_NUM_THREADS", _is_thread_count, "a positive number"),
+        ("MKL_VERBOSE", ("0", "1", "2").__contains__, "0, 1 or 2"),
+        ("TORCH_CUDA_CHECK_STRAY_CONTEXT", ("warn", "error").__contains__, "warn or error"),
     ):
         value = os.environ.get(name)
-        if value is not None and re.fullmatch(accepted, value) is None:
+        if value is not None and not is_accepted(value):
             yield name, f"ignored: it must be {text}, got {shown(value)}"
+
+
+def _is_thread_count(text: str) -> bool:
+    """Return whether a number of threads is accepted; of a list the first one counts."""
+    first = text.partition(",")[0].strip()
+    return re.fullmatch(r"\+?[0-9]+", first) is not None and 0 < int(first) < 2**64
 
 
 def _allocator_config_problem() -> dict[str, str]:

@@ -147,4 +147,6 @@ def _output(arguments: Arguments, sections: Sequence[Section], /, **collected: o
     if arguments.json:
         return document(**collected)
     output = _console.stdout()
-    return Layout(_console.width(output), _console.use_color(arguments.color, output)).text(sections)
+    return Layout(
+        _console.width(is_terminal=output.isatty()), _console.use_color(arguments.color, output)
+    ).text(sections)

@@ -22,7 +22,7 @@ from interlock import settings
 from interlock._cli.args import PROGRAM, WATCH_USAGE, help_of, options
 from interlock._cli.collect import UnknownNameError, UsageError
 from interlock._cli.json_output import document
-from interlock._console import Cell, Layout, Row, Section, Style, Table, print_error, width
+from interlock._console import STANDARD_ERROR, Cell, Layout, Row, Section, Style, Table, print_error, width
 from interlock._suggest import closest_match
 from interlock.settings import Write, _registry
 from interlock.settings._setting import late
@@ -181,7 +181,7 @@ def run(command: Command, failed: int, changed: int) -> int:
         is_written = _write(json_file, text, command.json)
     if has_run:
         sections = [*_sections(changes, values), *_unused(command.allowed, changes, values)]
-        _print(Layout(width(sys.__stderr__)).text(sections))
+        _print(Layout(width(is_terminal=os.isatty(STANDARD_ERROR))).text(sections))
     if end is not None:
         end()
     if not is_written and status == 0:
@@ -308,11 +308,11 @@ def _exit_status(code: object) -> int:
     if isinstance(code, int):
         return code & 0xFF
     _flush()
-    if sys.stderr is None:
-        print_error(str(code))
-    else:
-        # Python, too, prints nothing if the program has closed it.
-        with contextlib.suppress(Exception):
+    # Python, too, prints nothing if the program has closed the stream, or if the text cannot be made.
+    with contextlib.suppress(Exception):
+        if sys.stderr is None:
+            print_error(str(code))
+        else:
             print(code, file=sys.stderr)
     return 1
 

@@ -51,7 +51,9 @@ def main(
     if options.dry_run:
         problems = [each.message for each in supervisor.preflight(plan, environment)]
         plan = dataclasses.replace(plan, warnings=(*plan.warnings, *problems))
-        text = render.as_json(plan) if options.json else render.as_text(plan, _console.width(sys.stdout))
+        is_terminal = sys.stdout is not None and sys.stdout.isatty()
+        width = _console.width(is_terminal=is_terminal)
+        text = render.as_json(plan) if options.json else render.as_text(plan, width)
         return render.show(text)
     for warning in plan.warnings:
         render.log(warning)

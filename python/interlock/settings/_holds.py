@@ -17,7 +17,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlock.errors import SettingPinnedError, SettingValueError, SettingWarning
 from interlock.settings import _registry
@@ -46,6 +46,8 @@ class Scope:
         self.is_open = False
         self.before: dict[str, Any] = {}
         """The values to restore, of settings of a thread or a context."""
+        self.thirds: dict[str, Third] = {}
+        """The values to restore, of settings of the process that other code set while scopes held them."""
         self.failed: dict[str, tuple[Any, Any]] = {}
         """The present and the earlier value of settings that a library did not restore."""
         self.has_context: Callable[[], bool] = lambda: True
@@ -58,6 +60,16 @@ class Scope:
         return f"{verb} {value} by the {self.kind} at {self.origin} (thread {self.origin.thread})"
 
 
+class Third(NamedTuple):
+    """A value that other code has set while scopes held the setting with another one."""
+
+    value: Any
+    write: Write | None
+    """The last write that is known."""
+    others: tuple[Scope, ...]
+    """The scopes that hold other settings of the family, and whose writes may have caused the value."""
+
+
 @dataclass
 class Level:
     """The value of one or more scopes with equal values."""
@@ -67,7 +79,7 @@ class Level:
     """The value that reading returns after `wanted` was written."""
     members: list[Scope]
     before: Any
-    """The value to restore."""
+    """The value to restore when no scope holds the setting any more, in the first level."""
     related: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     """The old and new values of other settings of the family that the write changed."""
 
@@ -203,15 +215,20 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
         blocking = conflicts(scope, own)
         if blocking:
             return blocking, []
+        thirds = dict[str, Third]()
         for name in scope.values:
-            _check_readable(scope, _registry.get("override", name))
+            setting = _registry.get("override", name)
+            _check_readable(scope, setting)
+            look(setting)
+            if (third := _third_value(setting)) is not None:
+                thirds[name] = third
         writes: list[Write] = []
         entered: list[str] = []
         try:
             for name, value in scope.values.items():
                 setting = _registry.get("override", name)
                 entered.append(name)
-                writes += _hold(scope, setting, value)
+                writes += _hold(scope, setting, value, thirds.get(name))
             blocking = _disturbed(scope, own)
         except BaseException as error:
             try:
@@ -243,7 +260,23 @@ def _check_readable(scope: Scope, setting: Setting) -> None:
         )
 
 
-def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
+def _third_value(setting: Setting) -> Third | None:
+    """Return the value of a setting of the process if it is not the one that a scope holds."""
+    name, current = setting.name, LOG.look(setting)
+    if name not in _holds or isinstance(current, Unreadable):
+        return None
+    top = _holds[name][-1]
+    if not _reads_value_of(setting, top) or same(current, top.value):
+        return None
+    return Third(current, LOG.last(name), _holders_of_others(setting))
+
+
+def _holders_of_others(setting: Setting) -> tuple[Scope, ...]:
+    relatives = _registry.relatives(setting)
+    return tuple(scope for each in relatives if each is not setting for scope in holders(each.name))
+
+
+def _hold(scope: Scope, setting: Setting, value: Any, third: Third | None) -> list[Write]:
     """Write one setting for a scope and store the value to restore."""
     name, current = setting.name, LOG.look(setting)
     if setting.extent != Extent.PROCESS:
@@ -252,26 +285,16 @@ def _hold(scope: Scope, setting: Setting, value: Any) -> list[Write]:
         if setting.extent == Extent.THREAD:
             _thread_scopes.setdefault((name, scope.thread_id), []).append(scope)
         return writes
-    top = _holds[name][-1] if name in _holds else None
-    before = current
-    if top is not None:
-        if isinstance(current, Unreadable) or not _reads_value_of(setting, top):
-            before = top.value
-        # Other code has written since.
-        is_third = not same(before, top.value)
-        if same(top.wanted, value) and not (is_third and _is_nested(name)):
-            top.members.append(scope)
-            return _apply(scope, setting, value) if is_third else []
+    if third is not None:
+        scope.thirds[name] = third
+    levels = _holds.get(name, [])
+    if levels and same(levels[-1].wanted, value):
+        levels[-1].members.append(scope)
+        return [] if third is None else _apply(scope, setting, value)
     writes = [] if same(current, value) else _apply(scope, setting, value)
     related = {write.setting: (write.old, write.new) for write in writes if write.setting != name}
-    _holds.setdefault(name, []).append(Level(value, read(setting), [scope], before, related))
+    _holds.setdefault(name, []).append(Level(value, read(setting), [scope], current, related))
     return writes
-
-
-def _is_nested(name: str) -> bool:
-    """Return whether this context is inside of all scopes that hold a setting, and no pin keeps it."""
-    own = chain()
-    return all(each in own and each.on_write is None for each in holders(name))
 
 
 def _apply(scope: Scope, setting: Setting, value: Any) -> list[Write]:
@@ -417,27 +440,31 @@ def _release(
     index = next((index for index, level in enumerate(levels) if scope in level.members), None)
     if index is None:
         return []
-    level = levels[index]
+    level, is_innermost = levels[index], levels[-1].members[-1] is scope
+    third = _third_to_restore(scope, setting, levels[index:])
     level.members.remove(scope)
-    if level.members:
+    if not level.members:
+        del levels[index]
+        if index == 0 and levels:
+            levels[0].before = level.before
+        if not levels:
+            del _holds[name]
+    if setting is None or not is_innermost or (level.members and third is None):
         return []
-    del levels[index]
-    if index < len(levels):
-        levels[index].before = level.before
-        return []
-    if not levels:
-        del _holds[name]
-    if setting is None:
-        return []
-    wanted = level.before
+    wanted = levels[-1].value if levels else level.before
     current = LOG.look(setting)
     if not (setting.per_thread_reads and threading.get_ident() != scope.thread_id):
-        if same(current, wanted):
+        if third is None and same(current, wanted):
             return []
         if not same(current, level.value):
-            _warn_of_third_value(scope, name, current)
-            left.append((setting, current))
+            if not level.members:
+                _warn_of_third_value(scope, name, current, LOG.last(name))
+                left.append((setting, current))
             return []
+    if third is not None:
+        if not levels:
+            _warn_of_third_value(scope, name, third.value, third.write)
+        return _put_back(scope, setting, third.value)
     untouched = {
         other: old
         for other, (old, new) in level.related.items()
@@ -455,6 +482,29 @@ def _release(
         if relative.set is not None and not isinstance(old, Unreadable) and not same(read(relative), old):
             writes += _put_back(scope, relative, old)
     return writes
+
+
+def _third_to_restore(scope: Scope, setting: Setting | None, levels: Sequence[Level]) -> Third | None:
+    """Return the third value that a scope puts back, if it is the innermost one; else that one does later.
+
+    Args:
+        scope: The scope, which ends.
+        setting: The setting; None if it is not known any more.
+        levels: The level of the scope and those above.
+
+    """
+    third = None if setting is None else scope.thirds.pop(setting.name, None)
+    if setting is None or third is None:
+        return None
+    # A scope that has ended may have caused the value.
+    if third.others != _holders_of_others(setting):
+        return None
+    members = [each for level in levels for each in level.members]
+    later = members[members.index(scope) + 1 :]
+    if not later:
+        return third
+    later[0].thirds.setdefault(setting.name, third)
+    return None
 
 
 def _is_readable_here(scope: Scope, name: str) -> bool:
@@ -500,8 +550,7 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
     return [] if same(read(setting), before) else _put_back(scope, setting, before)
 
 
-def _warn_of_third_value(scope: Scope, name: str, current: Any) -> None:
-    last = LOG.last(name)
+def _warn_of_third_value(scope: Scope, name: str, current: Any, last: Write | None) -> None:
     by = f" at {last.file}:{last.line}" if last is not None and last.file is not None else ""
     _warn(
         scope,

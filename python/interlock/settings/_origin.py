@@ -25,7 +25,9 @@ _PASSED_ON = (
     "contextlib",
     "functools",
     "unittest.mock",
+    "mock.mock",
     "_pytest.monkeypatch",
+    "pytest_mock.plugin",
 )
 _IMPORT_SYSTEM = "importlib._bootstrap"
 

@@ -137,18 +137,18 @@ impl FaultInjector {
     /// Injects all of several faults, or none.
     ///
     /// # Errors
-    /// Returns the index of the first fault that cannot be injected with its error, as of [`inject`](FaultInjector::inject).
-    pub fn inject_all(&self, faults: Vec<Fault>) -> Result<(), (usize, Error)> {
+    /// Returns the error, and the index of the fault that it is about: see [`inject`](FaultInjector::inject).
+    pub fn inject_all(&self, faults: Vec<Fault>) -> Result<(), (Option<usize>, Error)> {
         self.inject_as("inject", faults)
     }
 
-    fn inject_as(&self, function: &str, faults: Vec<Fault>) -> Result<(), (usize, Error)> {
-        let at = |index| move |error| (index, error);
+    fn inject_as(&self, function: &str, faults: Vec<Fault>) -> Result<(), (Option<usize>, Error)> {
+        let at = |index| move |error| (Some(index), error);
         for (index, fault) in faults.iter().enumerate() {
             fault.check(function).map_err(at(index))?;
         }
-        let shared = self.shared().map_err(at(0))?;
-        let mut inner = shared.lock().map_err(at(0))?;
+        let shared = self.shared().map_err(|error| (None, error))?;
+        let mut inner = shared.lock().map_err(|error| (None, error))?;
         for (index, fault) in faults.iter().enumerate() {
             if let Some(device) = fault.device {
                 inner.check_exists(device, "FaultInjector.inject").map_err(at(index))?;

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Modules whose functions call others on behalf of their callers.
-const PASSED_ON: [&str; 4] = ["contextlib", "functools", "unittest.mock", "_pytest.monkeypatch"];
+const PASSED_ON: [&str; 6] =
+    ["contextlib", "functools", "unittest.mock", "mock.mock", "_pytest.monkeypatch", "pytest_mock.plugin"];
 
 /// Returns the current line of the innermost frame of the program, or a placeholder if no Python code runs.
 pub(crate) fn current(py: Python<'_>) -> SourceLocation {

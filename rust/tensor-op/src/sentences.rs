@@ -16,7 +16,7 @@ pub const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("memory_format", "Option<Format>",
         "The order of the elements of a new tensor in memory. None preserves the order of the tensor."),
     // New tensors.
-    ("size", "*Sizes", "The sizes."),
+    ("size", "*Sizes", "The sizes; by name as a tuple or list."),
     ("size", "Sizes", "The sizes, as an int or as a tuple or list."),
     ("dtype", "NewTensor", "The element type; None means float32."),
     ("dtype", "NewTensorLike", "The element type; None means the dtype of the tensor."),

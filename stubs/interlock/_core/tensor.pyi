@@ -4114,7 +4114,7 @@ class Tensor:
 
         Args:
             args: `size`, as separate ints or as one tuple or list.
-            size: The sizes.
+            size: The sizes; by name as a tuple or list.
             dtype: The element type; None means the dtype of the tensor.
             layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
@@ -4179,7 +4179,7 @@ class Tensor:
 
         Args:
             args: `size`, as separate ints or as one tuple or list.
-            size: The sizes.
+            size: The sizes; by name as a tuple or list.
             dtype: The element type; None means the dtype of the tensor.
             layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
@@ -4244,7 +4244,7 @@ class Tensor:
 
         Args:
             args: `size`, as separate ints or as one tuple or list.
-            size: The sizes.
+            size: The sizes; by name as a tuple or list.
             dtype: The element type; None means the dtype of the tensor.
             layout: `interlock.strided` or None, which means the same.
             device: The device; None means the device of the tensor.
@@ -4612,7 +4612,7 @@ class Tensor:
 
         Args:
             args: `size`, as separate ints or as one tuple or list.
-            size: The sizes.
+            size: The sizes; by name as a tuple or list.
             memory_format: `interlock.contiguous_format` makes a tensor contiguous that has the shape already; None does not.
 
         Returns:
@@ -5031,7 +5031,6 @@ class Tensor:
             dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
 
         Raises:
-            IndexError: The tensor does not have one of the dimensions.
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
@@ -7937,7 +7936,7 @@ def empty(
 
     Args:
         args: `size`, as separate ints or as one tuple or list.
-        size: The sizes.
+        size: The sizes; by name as a tuple or list.
         memory_format: The order of the elements in memory, `interlock.contiguous_format`, also for None.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
@@ -10818,7 +10817,7 @@ def ones(
 
     Args:
         args: `size`, as separate ints or as one tuple or list.
-        size: The sizes.
+        size: The sizes; by name as a tuple or list.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
@@ -11149,7 +11148,7 @@ def rand(
 
     Args:
         args: `size`, as separate ints or as one tuple or list.
-        size: The sizes.
+        size: The sizes; by name as a tuple or list.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
@@ -11314,7 +11313,7 @@ def randn(
 
     Args:
         args: `size`, as separate ints or as one tuple or list.
-        size: The sizes.
+        size: The sizes; by name as a tuple or list.
         generator: The generator that draws. None means the default one of the device.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
@@ -12358,7 +12357,6 @@ def squeeze(input: Tensor, dim: _Dims | None = None) -> Tensor:
         dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
 
     Raises:
-        IndexError: The tensor does not have one of the dimensions.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
 
@@ -13174,7 +13172,7 @@ def zeros(
 
     Args:
         args: `size`, as separate ints or as one tuple or list.
-        size: The sizes.
+        size: The sizes; by name as a tuple or list.
         dtype: The element type; None means float32.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.

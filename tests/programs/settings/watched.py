@@ -1,6 +1,7 @@
 """A program to watch; its first argument selects what it does."""
 
 import inspect
+import io
 import multiprocessing
 import os
 import pickle
@@ -60,6 +61,9 @@ if __name__ == "__main__":
         case "replaced":
             sys.stdout, sys.stderr = Stream(sys.stdout), Stream(sys.stderr)
             print("output")
+            print("error", file=sys.stderr)
+        case "detached":
+            sys.stderr = io.TextIOWrapper(sys.stderr.detach(), encoding="utf-8")
             print("error", file=sys.stderr)
         case "closed":
             sys.stdout.close()

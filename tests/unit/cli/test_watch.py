@@ -37,6 +37,7 @@ def watch(folder: Path, *arguments: str, **env: str) -> Result:
         (["exit-text"], 1),
         (["exit-text-alone"], 1),
         (["replaced"], 0),
+        (["detached"], 0),
         (["closed"], 0),
         (["fail"], 1),
         (["hook"], 1),
@@ -125,7 +126,7 @@ def test_writes_at_import_and_later_are_reported_with_line_and_thread(tmp_path: 
     late, benchmark = changes["torch.num_threads"], changes["torch.backends.cudnn.benchmark"]
     assert (benchmark["before"], benchmark["after"], benchmark["at_import"]) == (False, True, True)
     assert benchmark["file"] == str(FOLDER / "flags_at_import_later.py")
-    assert (late["line"], late["function"], late["thread"], late["at_import"]) == (19, "work", "late", False)
+    assert (late["line"], late["function"], late["thread"], late["at_import"]) == (20, "work", "late", False)
     assert changes["torch.backends.cuda.matmul.allow_tf32"]["function"] == "<module>"
     variable = changes["environ.OMP_NUM_THREADS"]
     assert (variable["before"], variable["after"]) == (None, "1")

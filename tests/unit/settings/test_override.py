@@ -218,12 +218,70 @@ def test_nested_scope_sets_its_value_over_a_third_one(library: Library, value: i
 def test_joining_scope_or_pin_sets_its_value_over_a_third_one(
     library: Library, workers: tuple[Worker, Worker], make: Callable[[], settings.override | settings.pin]
 ) -> None:
-    with levels(2):
-        library.set_level(7)
-        scope = workers[0].do(lambda: make().__enter__())
-        assert library.values["level"] == 2
-        workers[0].do(lambda: scope.__exit__(None, None, None))
-    assert library.values["level"] == 1
+    outer = levels(2)
+    outer.__enter__()
+    library.set_level(7)
+    scope = workers[0].do(lambda: make().__enter__())
+    assert library.values["level"] == 2
+    workers[0].do(lambda: scope.__exit__(None, None, None))
+    with pytest.warns(SettingWarning, match=r"mylib\.level was set to 7"):
+        outer.__exit__(None, None, None)
+    assert library.values["level"] == 7
+    library.set_level(1)
+
+
+def test_scope_over_a_third_value_is_joined(library: Library, workers: tuple[Worker, Worker]) -> None:
+    outer, inner, joined = levels(2), levels(2), levels(2)
+    outer.__enter__()
+    library.set_level(7)
+    inner.__enter__()
+    workers[0].do(joined.__enter__)
+    inner.__exit__(None, None, None)
+    assert library.values["level"] == 2, "the last scope puts it back"
+    workers[0].do(lambda: joined.__exit__(None, None, None))
+    assert library.values["level"] == 7
+    with pytest.warns(SettingWarning, match=r"mylib\.level was set to 7"):
+        outer.__exit__(None, None, None)
+    library.set_level(1)
+
+
+@pytest.mark.parametrize("value", [2, 3])
+def test_third_value_is_left_by_scopes_that_end_out_of_order(library: Library, value: int) -> None:
+    outer, inner = levels(2), levels(value)
+    outer.__enter__()
+    library.set_level(7)
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    assert library.values["level"] == value
+    with pytest.warns(SettingWarning, match=r"mylib\.level was set to 7 at .*test_override\.py"):
+        inner.__exit__(None, None, None)
+    assert library.values["level"] == 7
+    library.set_level(1)
+
+
+def test_value_of_an_alias_whose_scope_has_ended_does_not_come_back(library: Library) -> None:
+    outer, alias, inner = (
+        settings.override({name: value})
+        for name, value in (("mylib.mode", "slow"), ("mylib.fast", True), ("mylib.mode", "slow"))
+    )
+    for scope in (outer, alias, inner):
+        scope.__enter__()
+    assert library.values["mode"] == "slow"
+    for scope in (alias, inner):
+        scope.__exit__(None, None, None)
+        assert library.values["mode"] == "slow", "the outer scope holds it"
+    outer.__exit__(None, None, None)
+    assert library.values == {"level": 1, "fast": False, "mode": "slow"}
+
+
+def test_values_that_exclude_each_other_are_refused_beside_another_scope(
+    library: Library, workers: tuple[Worker, Worker]
+) -> None:
+    scope = settings.override({"mylib.fast": True, "mylib.mode": "slow"})
+    with settings.override({"mylib.mode": "slow"}):
+        with pytest.raises(SettingConflictError, match=r"mylib\.mode is held"):
+            workers[0].do(scope.__enter__)
+        assert library.values["mode"] == "slow"
 
 
 def test_third_value_is_left_on_this_thread_and_on_new_ones() -> None:

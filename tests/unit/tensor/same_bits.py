@@ -15,6 +15,6 @@ def bits(compute: Callable[[], interlock.Tensor], threads: int) -> bytes:
 
 
 def assert_same_bits(compute: Callable[[], interlock.Tensor], what: object = "") -> None:
-    """Fail if the bits of a result depend on the number of threads. The Rust tests use more numbers."""
+    """Fail if the bits of a result depend on the number of threads."""
     expected = bits(compute, 1)
     assert all(bits(compute, threads) == expected for threads in (2, 3)), what

@@ -91,6 +91,7 @@ impl OtherStreams {
     }
 
     fn insert(&mut self, stream: &Stream, handle: StreamHandle) {
+        self.destroyed.retain(|(destroyed, _)| *destroyed != handle);
         self.ids.insert(handle, stream.id());
         self.by_id.insert(stream.id(), OtherStream { stream: stream.weak(), handle, kind: stream.kind() });
     }

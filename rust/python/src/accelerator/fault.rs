@@ -118,31 +118,16 @@ fn effect(
     })
 }
 
-/// The keyword arguments of `FaultInjector.inject`.
-const ARGUMENTS: [&str; 12] = [
-    "operation",
-    "error",
-    "sticky",
-    "delay",
-    "never",
-    "name",
-    "device",
-    "stream",
-    "number",
-    "times",
-    "probability",
-    "seed",
-];
-
 /// Returns the fault with these arguments of `inject`.
 pub(super) fn from_dict(arguments: &Bound<'_, PyDict>) -> PyResult<Fault> {
-    for name in arguments.keys() {
-        if !ARGUMENTS.iter().any(|known| name.eq(known).unwrap_or(false)) {
-            let message = format!("FaultInjector.inject() got an unexpected keyword argument '{name}'");
-            return Err(PyTypeError::new_err(message));
+    let rest = arguments.copy()?;
+    let get = |name| {
+        let given = rest.get_item(name)?;
+        if given.is_some() {
+            rest.del_item(name)?;
         }
-    }
-    let get = |name| arguments.get_item(name);
+        Ok::<_, PyErr>(given)
+    };
     let some = |name| Ok::<_, PyErr>(get(name)?.filter(|given| !given.is_none()));
     let seed = get("seed")?.map_or(Ok(0), |given| seed(&given))?;
     let effect = effect(
@@ -152,7 +137,7 @@ pub(super) fn from_dict(arguments: &Bound<'_, PyDict>) -> PyResult<Fault> {
         some("delay")?.as_ref(),
         get("never")?.map_or(Ok(false), |given| switches::inject::never(&given))?,
     )?;
-    Ok(Fault {
+    let fault = Fault {
         operation: some("operation")?.map(|given| operation(&given)).transpose()?,
         name: optional_text(some("name")?.as_ref(), "name")?,
         device: some("device")?.map(|given| device(&given)).transpose()?,
@@ -161,7 +146,12 @@ pub(super) fn from_dict(arguments: &Bound<'_, PyDict>) -> PyResult<Fault> {
         times: get("times")?.map_or(Ok(Some(1)), |given| times(&given))?,
         chance: chance(some("probability")?.as_ref(), seed)?,
         ..Fault::new(effect)
-    })
+    };
+    if let Some(name) = rest.keys().iter().next() {
+        let message = format!("FaultInjector.inject() got an unexpected keyword argument '{name}'");
+        return Err(PyTypeError::new_err(message));
+    }
+    Ok(fault)
 }
 
 /// Returns the arguments of `inject` that differ from their defaults.
@@ -173,7 +163,7 @@ pub(super) fn to_dict<'py>(py: Python<'py>, fault: &Fault) -> PyResult<Bound<'py
     let is_allocation =
         matches!(fault.operation, Some(FaultOperation::Allocation | FaultOperation::PinnedAllocation));
     match &fault.effect {
-        // As of `fail_allocation`.
+        // `fail_allocation` injects a fault without a text.
         FaultEffect::Fail { reason } if reason.is_empty() && is_allocation => {}
         FaultEffect::Fail { reason } => dict.set_item("error", reason)?,
         FaultEffect::LoseDevice { reason } => {

@@ -1,7 +1,7 @@
 //! Injection of errors into the host driver, for tests.
 
+use interlock::accelerator::held_objects;
 use interlock::accelerator::host;
-use interlock::accelerator::{Error, held_objects};
 use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList, PyTuple};
@@ -143,9 +143,9 @@ impl FaultInjector {
         };
         let faults: Bound<'_, PyList> = extract_as("FaultInjector._inject_all: faults", "a list", faults)?;
         let faults = faults.iter().enumerate().map(parse).collect::<PyResult<_>>()?;
-        self.0.inject_all(faults).map_err(|(index, error)| match error {
-            Error::NoAccelerator { .. } => exception(py, &error),
-            _ => with_index(index, exception(py, &error)),
+        self.0.inject_all(faults).map_err(|(index, error)| {
+            let error = exception(py, &error);
+            if let Some(index) = index { with_index(index, error) } else { error }
         })
     }
 

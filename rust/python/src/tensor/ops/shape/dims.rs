@@ -23,9 +23,6 @@ fn unsqueeze(input: &CoreTensor, dim: i64) -> Result<CoreTensor>;
 /// Args:
 ///     dim: The dimension or dimensions to remove; those of other sizes stay. None means all of size 1.
 ///
-/// Raises:
-///     {no_dims}
-///
 /// Example:
 ///     >>> interlock.squeeze(interlock.zeros(1, 2, 1), (0, 1)).shape
 ///     (2, 1)
