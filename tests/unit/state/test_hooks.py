@@ -128,7 +128,7 @@ def test_exception_does_not_reach_the_code_that_changed_something(
 
 
 @BOTH
-def test_interrupt_exits_the_scope_that_is_entered(register: Register, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_exits_an_entered_scope(register: Register, monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", reported.append)
     interrupts = [KeyboardInterrupt]
