@@ -298,7 +298,7 @@ def main(given: list[str]) -> int:
         return 1
     wanted = versions or supported()
     found = find(wanted)
-    wheel = package.build(ROOT, package.WHEELS, "release")
+    wheel = package.build(ROOT, package.WHEELS, "published")
     outcomes = {minor: attempt(each, wheel, arguments) for minor, each in found.items()}
     print()
     for minor in wanted:

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_long;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -16,9 +17,13 @@ thread_local! {
     static IS_COLLECTING: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Whether an exception of any thread was ever raised later, so that scopes do not look for one before.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
 /// Lets the interpreter raise an exception of this class on this thread at the next call or jump of Python code, unless
 /// [`take`] returns the exception itself before.
 pub(crate) fn raise_later(py: Python<'_>, exception: PyErr) {
+    IS_USED.store(true, Ordering::Relaxed);
     set_async(exception.get_type(py).as_ptr());
     let exception = DeferredDrop::new(exception.into_value(py).into_bound(py));
     // Ignored on a thread that is ending.
@@ -29,8 +34,9 @@ pub(crate) fn raise_later(py: Python<'_>, exception: PyErr) {
 }
 
 /// Forgets an exception that the interpreter raises, or has raised, unless exceptions are collected.
+#[inline]
 pub(crate) fn forget() {
-    if !IS_COLLECTING.get() {
+    if is_used() && !IS_COLLECTING.get() {
         drop(LATER.try_with(Cell::take));
     }
 }
@@ -42,6 +48,12 @@ pub(crate) fn collected<R>(py: Python<'_>, function: impl FnOnce() -> PyResult<R
     let result = function();
     IS_COLLECTING.set(outer);
     take(py).map_or(result, Err)
+}
+
+/// Returns false if no exception was ever raised later.
+#[inline]
+pub(crate) fn is_used() -> bool {
+    IS_USED.load(Ordering::Relaxed)
 }
 
 /// Returns the exception of [`raise_later`] since [`forget`], which the interpreter then does not raise.

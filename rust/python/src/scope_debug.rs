@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::call_site;
 use crate::context::{Synced, sync};
 use crate::errors::{IntoPyResult, ToPyErr, new_exception};
+use crate::raise_later;
 use crate::scope_warning::warn;
 
 /// Returns whether scopes are traced.
@@ -48,15 +49,18 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
     Ok(synced)
 }
 
-/// Enters a scope and records the line, and a name for messages. Has no effect if a warning about other scopes raises.
+/// Enters a scope and records the line, and a name for messages. Has no effect if a warning about other scopes raises, or a
+/// function that is called is interrupted.
 pub(crate) fn enter<E: ToPyErr>(
     py: Python<'_>,
     scope: &Scope,
     name: impl FnOnce() -> String,
     enter: impl FnOnce() -> Result<(), E>,
 ) -> PyResult<()> {
+    raise_later::forget();
     warn_suspended_scopes(py)?;
     enter().into_py_result(py)?;
+    exit_if_interrupted(py, scope)?;
     if is_on() {
         let frame = call_site::user_frame(py);
         let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
@@ -64,6 +68,18 @@ pub(crate) fn enter<E: ToPyErr>(
         binding::trace_enter(scope, entered, suspendable.map(|frame| frame.as_ptr() as usize));
     }
     Ok(())
+}
+
+/// Exits a scope that is entered now if an exception was raised later, and returns that. From CPython 3.14 on the interpreter
+/// would raise it before `with` knows that the scope is open.
+#[inline]
+pub(crate) fn exit_if_interrupted(py: Python<'_>, scope: &Scope) -> PyResult<()> {
+    if !raise_later::is_used() {
+        return Ok(());
+    }
+    let Some(interrupt) = raise_later::take(py) else { return Ok(()) };
+    binding::exit_and_report(scope);
+    Err(interrupt)
 }
 
 /// Exits a scope. With `INTERLOCK_DEBUG=1`, warns if the scope is not open, or if the exit is out of order or in another

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import pickle
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from typing import Any
 
 import interlock
 import pytest
-from interlock import Stream, accelerator, errors
+from interlock import Stream, accelerator, autograd, errors
 from interlock.accelerator import Graph, MemPool, memory, use_mem_pool
 from interlock.accelerator.memory import Buffer
 
@@ -71,6 +73,25 @@ def test_innermost_block_holds_in_any_order_of_exits() -> None:
     assert current_pool() == pools[1].id
     second.__exit__(None, None, None)
     assert (current_pool(), pools[1].use_count()) == ((0, 0), 1)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the switch of the context reports its modes")
+def test_block_whose_enter_is_interrupted_does_not_use_the_pool() -> None:
+    interrupts: list[type[BaseException]] = []
+
+    def interrupt(change: object) -> None:
+        if interrupts:
+            raise interrupts.pop()
+
+    pool, context = MemPool(), contextvars.copy_context()
+    block = use_mem_pool(pool)
+    with autograd.on_change(interrupt):
+        context.run(interlock.set_grad_enabled, False)
+        assert interlock.is_grad_enabled()
+        interrupts.append(KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            context.run(block.__enter__)
+    assert (context.run(interlock.state.end_open_scopes), pool.use_count()) == (0, 1)
 
 
 def test_block_holds_for_every_stream() -> None:

@@ -178,7 +178,13 @@ impl UseMemPool {
     }
 
     fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
-        scope_debug::enter(py, self.0.scope(), || OPERATION.into(), || self.0.try_enter())
+        let mut is_used = false;
+        let enter = || self.0.try_enter().inspect(|()| is_used = true);
+        scope_debug::enter(py, self.0.scope(), || OPERATION.into(), enter).inspect_err(|_| {
+            if is_used {
+                self.0.end_use();
+            }
+        })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 use super::decorated;
 use crate::detach::call_with;
 use crate::errors::{IntoPyResult, exception, new_type_error, type_name};
+use crate::raise_later;
 use crate::raw_types::{Header, HeapType, Method, ObjectMemory, catch_panic, ffi_ptr};
 use crate::scope_debug;
 
@@ -138,7 +139,11 @@ unsafe extern "C" fn enter(object: *mut ffi::PyObject, _: *mut ffi::PyObject) ->
                 scope_debug::enter(py, context.scope(), name, || context.try_enter())
             });
         }
+        raise_later::forget();
         match enter_present(context, || PresentContext::known_at_hand()) {
+            Ok(()) if raise_later::is_used() => {
+                traced(|py| scope_debug::exit_if_interrupted(py, context.scope()))
+            }
             Ok(()) => ffi::Py_NewRef(ffi::Py_None()),
             Err(error) => traced(|py| Err(exception(py, &error))),
         }
