@@ -10,7 +10,7 @@ use interlock_core::base::quote::quoted;
 use interlock_core::binding::flags::register_and_report;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use super::python_parts;
 use super::values::{
@@ -215,7 +215,9 @@ fn register_flag(
 ) -> PyResult<Vec<(String, Py<PyAny>)>> {
     let text = |name, text| extract_str(text, name).map(Cow::into_owned);
     let name = text("register_flag: name", name)?;
-    let values: Vec<Bound<'_, PyAny>> = extract_as("register_flag: values", "a list", values)?;
+    // Not any sequence, whose length may exceed the memory.
+    let values: Bound<'_, PyList> = extract_as("register_flag: values", "a list", values)?;
+    let values: Vec<Bound<'_, PyAny>> = values.iter().collect();
     let values: Vec<InputValue<'_>> = values.iter().map(from_py).collect::<PyResult<_>>()?;
     let flag_type = extract_str(flag_type, "register_flag: flag_type")?;
     let flag_type =
