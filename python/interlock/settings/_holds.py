@@ -2,8 +2,8 @@
 
 A setting of the process has one value, so scopes that want different values cannot be open at one time. Its
 levels are nested scopes of one holder, the innermost last. A level is shared by scopes with equal values. The
-holder is a context: a scope belongs to it if its context has the holder's scopes in its chain,
-which a context gets by being the same or by being copied inside of them.
+holder is a context: a scope belongs to it if its context has the holder's scopes in its chain, which a
+context gets by being the same or by being copied inside of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Scope:
         self.is_open = False
         self.before: dict[str, Any] = {}
         """The values to restore, of settings of a thread or a context."""
-        self.thirds: dict[str, Third] = {}
+        self.third_values: dict[str, ThirdValue] = {}
         """The values to restore, of settings of the process that other code set while scopes held them."""
         self.failed: dict[str, tuple[Any, Any]] = {}
         """The present and the earlier value of settings that a library did not restore."""
@@ -60,7 +60,7 @@ class Scope:
         return f"{verb} {value} by the {self.kind} at {self.origin} (thread {self.origin.thread})"
 
 
-class Third(NamedTuple):
+class ThirdValue(NamedTuple):
     """A value that other code has set while scopes held the setting with another one."""
 
     value: Any
@@ -215,20 +215,20 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
         blocking = conflicts(scope, own)
         if blocking:
             return blocking, []
-        thirds = dict[str, Third]()
+        third_values = dict[str, ThirdValue]()
         for name in scope.values:
             setting = _registry.get("override", name)
             _check_readable(scope, setting)
             look(setting)
             if (third := _third_value(setting)) is not None:
-                thirds[name] = third
+                third_values[name] = third
         writes: list[Write] = []
         entered: list[str] = []
         try:
             for name, value in scope.values.items():
                 setting = _registry.get("override", name)
                 entered.append(name)
-                writes += _hold(scope, setting, value, thirds.get(name))
+                writes += _hold(scope, setting, value, third_values.get(name))
             blocking = _disturbed(scope, own)
         except BaseException as error:
             try:
@@ -260,7 +260,7 @@ def _check_readable(scope: Scope, setting: Setting) -> None:
         )
 
 
-def _third_value(setting: Setting) -> Third | None:
+def _third_value(setting: Setting) -> ThirdValue | None:
     """Return the value of a setting of the process if it is not the one that a scope holds."""
     name, current = setting.name, LOG.look(setting)
     if name not in _holds or isinstance(current, Unreadable):
@@ -268,7 +268,7 @@ def _third_value(setting: Setting) -> Third | None:
     top = _holds[name][-1]
     if not _reads_value_of(setting, top) or same(current, top.value):
         return None
-    return Third(current, LOG.last(name), _holders_of_others(setting))
+    return ThirdValue(current, LOG.last(name), _holders_of_others(setting))
 
 
 def _holders_of_others(setting: Setting) -> tuple[Scope, ...]:
@@ -276,7 +276,7 @@ def _holders_of_others(setting: Setting) -> tuple[Scope, ...]:
     return tuple(scope for each in relatives if each is not setting for scope in holders(each.name))
 
 
-def _hold(scope: Scope, setting: Setting, value: Any, third: Third | None) -> list[Write]:
+def _hold(scope: Scope, setting: Setting, value: Any, third: ThirdValue | None) -> list[Write]:
     """Write one setting for a scope and store the value to restore."""
     name, current = setting.name, LOG.look(setting)
     if setting.extent != Extent.PROCESS:
@@ -286,7 +286,7 @@ def _hold(scope: Scope, setting: Setting, value: Any, third: Third | None) -> li
             _thread_scopes.setdefault((name, scope.thread_id), []).append(scope)
         return writes
     if third is not None:
-        scope.thirds[name] = third
+        scope.third_values[name] = third
     levels = _holds.get(name, [])
     if levels and same(levels[-1].wanted, value):
         levels[-1].members.append(scope)
@@ -484,7 +484,7 @@ def _release(
     return writes
 
 
-def _third_to_restore(scope: Scope, setting: Setting | None, levels: Sequence[Level]) -> Third | None:
+def _third_to_restore(scope: Scope, setting: Setting | None, levels: Sequence[Level]) -> ThirdValue | None:
     """Return the third value that a scope puts back, if it is the innermost one; else that one does later.
 
     Args:
@@ -493,17 +493,17 @@ def _third_to_restore(scope: Scope, setting: Setting | None, levels: Sequence[Le
         levels: The level of the scope and those above.
 
     """
-    third = None if setting is None else scope.thirds.pop(setting.name, None)
-    if setting is None or third is None:
+    if setting is None:
         return None
+    third = scope.third_values.pop(setting.name, None)
     # A scope that has ended may have caused the value.
-    if third.others != _holders_of_others(setting):
+    if third is None or third.others != _holders_of_others(setting):
         return None
     members = [each for level in levels for each in level.members]
     later = members[members.index(scope) + 1 :]
     if not later:
         return third
-    later[0].thirds.setdefault(setting.name, third)
+    later[0].third_values.setdefault(setting.name, third)
     return None
 
 

@@ -178,7 +178,7 @@ class limits(override):
 
     Raises:
         TypeError: An argument has a wrong type.
-        ArgumentError: `size` is less than 1, or no pool has a name of `pools`.
+        ArgumentError: `size` is out of range, or no pool has a name of `pools`.
         SettingConflictError: Other code holds a pool with another size.
         SettingValueError: A pool does not accept the size, with `on_refusal="raise"`; nothing is changed.
         UnsupportedError: threadpoolctl 3.8 or newer is missing, unless `pools` names only pools that need
@@ -289,7 +289,7 @@ def set_limits(
 
     Raises:
         TypeError: An argument has a wrong type.
-        ArgumentError: `size` is less than 1, or no pool has a name of `pools`.
+        ArgumentError: `size` is out of range, or no pool has a name of `pools`.
         SettingConflictError: A scope of other code holds a pool with another size; nothing is changed.
         SettingValueError: A pool does not accept the size, with `on_refusal="raise"`; the sizes of before
             are put back.

@@ -49,18 +49,19 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 /// - `or_self`: a result that is the first tensor itself is the Python object of it;
 /// - `attached`: the function is called attached to the interpreter, with the token and the name of the called form, and
 ///   detaches itself;
-/// - `name = "NAME"`: the name, if it is not that of the function, of an operation only in place without the last `_`;
+/// - `name = "NAME"`: the name in Python; by default the name of the function, without the last `_` if the operation only
+///   changes tensors in place;
 /// - `namespace = "nn.functional"`: the module that has the function, if it is not `interlock`;
 /// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tools/example_calls.py` defines;
 /// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice.
 ///
-/// The documentation is that of the function, with additions:
+/// The macro takes the documentation of the function and adds:
 /// - An argument without an entry in `Args` gets the sentence that its name and type have in `sentences.rs`; if they have
 ///   none, the declaration is an error.
 /// - `Raises` gets the errors that the names and types of arguments imply, unless a written entry says more about one.
 /// - `{NAME}` stands for a frequent entry.
 /// - The entries of `out`, and imports before the example: of `interlock`, and of the module that has the function.
-/// - What changes in place returns the tensor itself; several views are a tuple.
+/// - `Returns` of operations that change tensors in place, or return several views.
 ///
 /// The other forms get what applies to them.
 ///

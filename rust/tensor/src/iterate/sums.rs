@@ -6,9 +6,8 @@ use crate::{DType, Element, Result, Tensor, loops};
 /// Sums over the dimensions marked in `reduced`, in the type `T` of its arithmetic. `shape` is the shape of the result, which
 /// has the type of the source.
 pub(crate) fn sum<T: Element>(source: &Tensor, reduced: &[bool], shape: &[usize]) -> Result<Tensor> {
-    if source.dtype() == DType::Float32 {
-        let to = (shape, DType::Float32);
-        return reduce("sum", source, reduced, to, &loops::sum_of_singles(|sum| sum as f32));
+    if T::DTYPE.is_floating_point() && !source.dtype().is_half() {
+        return sum_in_float64::<T>("sum", source, reduced, shape, |sum| sum);
     }
     sum_of("sum", source, reduced, shape, |value: T| value)
 }
@@ -39,12 +38,23 @@ pub(crate) fn mean<T: Element>(
     shape: &[usize],
     count: usize,
 ) -> Result<Tensor> {
+    sum_in_float64::<T>("mean", source, reduced, shape, move |sum| sum / count as f64)
+}
+
+/// Adds floating-point numbers in float64, and computes the results from the sums.
+fn sum_in_float64<T: Element>(
+    op: &'static str,
+    source: &Tensor,
+    reduced: &[bool],
+    shape: &[usize],
+    finish: impl Fn(f64) -> f64 + Copy + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let to = (shape, source.dtype());
     if source.dtype() == DType::Float32 {
-        let mean = move |sum| (sum / count as f64) as f32;
-        return reduce("mean", source, reduced, (shape, DType::Float32), &loops::sum_of_singles(mean));
+        return reduce(op, source, reduced, to, &loops::sum_of_singles(move |sum| finish(sum) as f32));
     }
-    let mean = move |sum: f64| T::from_f64(sum / count as f64);
-    reduce("mean", source, reduced, (shape, source.dtype()), &summation::<T, f64, T>(|value| value, mean))
+    let finish = move |sum| T::from_f64(finish(sum));
+    reduce(op, source, reduced, to, &summation::<T, f64, T>(|value| value, finish))
 }
 
 /// Returns the loop that adds what `term` makes of the elements in the type `A`, and computes the result from the sum.
