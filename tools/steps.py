@@ -15,6 +15,8 @@ RUST_PACKAGES = [
     "--exclude",
     "interlock-python",
     "--exclude",
+    "interlock-extension",
+    "--exclude",
     "embed_host",
     "--exclude",
     "rust_host",

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = "interlock-python"
+PACKAGE = "interlock-extension"
 LICENCES = ROOT / "LICENSE-THIRD-PARTY"
-SBOM = ROOT / "rust" / "python" / "sbom.cdx.json"
+SBOM = ROOT / "rust" / "extension" / "sbom.cdx.json"
 # The crates are the same on Linux for x86-64 and ARM, with glibc and with musl. A wheel for macOS contains
 # sysctl, thiserror and byteorder, too, which both files lack.
 PLATFORM = "x86_64-unknown-linux-gnu"

@@ -40,6 +40,7 @@ ALLOWED = {
         "interlock-tensor",
         "interlock-tensor-op",
     },
+    "interlock-extension": {"interlock-python"},
     "interlock-tensor-op": set(),
     "example_driver": {"interlock-driver"},
 }
@@ -55,12 +56,13 @@ FOLDERS = (
     "capi",
     "capi-table",
     "python",
+    "extension",
 )
 # Packages that a crate without its default features must not depend on, so that users of flags alone do not
 # compile them, nor users of the extension without the tensor runtime.
 ABSENT = {
     "interlock-core": {"cudarc", "slab", "gemm", "pyo3"},
-    "interlock-python": {"interlock-tensor", "gemm", "gemm-common", "half", "libm", "pulp"},
+    "interlock-extension": {"interlock-tensor", "gemm", "gemm-common", "half", "libm", "pulp"},
 }
 
 # The bindings are not published, nor the crates that only they use: the wheel contains them.

@@ -26,7 +26,7 @@ def test_page_selects_the_build_without_tensors_like_the_demo() -> None:
     option = "--config-settings build-args=--no-default-features"
     assert f"pip install . {option}\n" in (ROOT / "docs/install.md").read_text(encoding="utf-8")
     assert f"$(call DEMO_BUILD,{option})\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
-    features = tomllib.loads((ROOT / "rust/python/Cargo.toml").read_text())["features"]
+    features = tomllib.loads((ROOT / "rust/extension/Cargo.toml").read_text())["features"]
     assert features["default"] == ["tensor"]
 
 

@@ -93,7 +93,7 @@ def test_wheel_contains_its_licences_and_those_of_other_crates(names: set[str]) 
 
 def test_wheel_contains_the_sbom_of_the_source_tree(unpacked: Path) -> None:
     (sbom,) = unpacked.glob("*.dist-info/sboms/*")
-    assert sbom.read_bytes() == (ROOT / "rust/python/sbom.cdx.json").read_bytes()
+    assert sbom.read_bytes() == (ROOT / "rust/extension/sbom.cdx.json").read_bytes()
 
 
 def test_wheel_installs_only_the_package_and_the_pytest_plugin(names: set[str]) -> None:
