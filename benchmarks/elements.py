@@ -54,6 +54,7 @@ def statements(library: Any) -> dict[str, Statement]:
         "equal": lambda: x == y,
         "less than a number": lambda: x < 0.5,
         "where": lambda: library.where(mask, x, y),
+        "masked_fill": lambda: x.masked_fill(mask, 0.5),
         "to float16": lambda: x.to(library.float16),
         "to float64": lambda: x.to(library.float64),
         "to int32": lambda: x.to(library.int32),

@@ -146,7 +146,9 @@ pub(super) unsafe fn run_in_blocks(
             let Some(Copies { load, .. }) = copy else { continue };
             let block = block.pointer();
             let (source, size) = (std::mem::replace(pointer, block), dtype.size());
-            if operand > 0 || is_update {
+            // A block that holds one element everywhere serves for the whole run.
+            let is_loaded = operand > 0 && *step == 0 && first > 0;
+            if !is_loaded && (operand > 0 || is_update) {
                 let count = if is_repeated { 1 } else { count };
                 // SAFETY: the elements are within the memory, and the block has room for them.
                 unsafe { load.run((block, size), (source, *step), count) };

@@ -1,8 +1,7 @@
 //! Loops that compute each element with a function of one, two or three others.
 //!
-//! Each has bodies for elements without gaps, and for sources that are the same element everywhere, which the compiler
-//! vectorizes for each instruction set. Elements at other distances are copied to blocks first, so a function has one
-//! implementation, and its results do not depend on the layout.
+//! Their bodies are for elements without gaps, and the compiler vectorizes them for each instruction set. Elements at other
+//! distances are copied to blocks first, so a function has one implementation, and its results do not depend on the layout.
 
 use std::marker::PhantomData;
 
@@ -187,16 +186,11 @@ where
         const { &[T::DTYPE; 3] }
     }
 
-    fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
-        self.function.accepts_constant(sources)
-    }
-
     unsafe fn run(&self, run: &Run) {
         for first in (0..run.count).step_by(BLOCK) {
-            let mut part = Run { count: BLOCK.min(run.count - first), ..*run };
-            let pointers = part.pointers.iter_mut().zip(run.steps);
-            pointers.for_each(|(pointer, step)| *pointer = pointer.wrapping_add(first * step));
-            let ([out, a, b, _], [_, step_a, step_b, _]) = (part.pointers, part.steps);
+            let pointers = run.pointers.map(|pointer| pointer.wrapping_add(first * size_of::<T>()));
+            let part = Run { pointers, count: BLOCK.min(run.count - first), ..*run };
+            let [out, a, b, _] = pointers;
             // SAFETY: guaranteed by the caller.
             unsafe {
                 self.function.run(&part);
@@ -205,8 +199,7 @@ where
                     move || (0..part.count).fold(false, |any, i| any | load::<T>(out, i).is_nan()),
                 );
                 for i in (0..part.count).filter(|i| has_nan && load::<T>(out, *i).is_nan()) {
-                    let pair = (load(a.wrapping_add(i * step_a), 0), load(b.wrapping_add(i * step_b), 0));
-                    store(out, i, (self.exact)(pair.0, pair.1));
+                    store(out, i, (self.exact)(load(a, i), load(b, i)));
                 }
             }
         }
@@ -228,13 +221,48 @@ where
         const { &[U::DTYPE, A::DTYPE, B::DTYPE] }
     }
 
+    unsafe fn run(&self, run: &Run) {
+        let Run { pointers: [out, a, b, _], count, .. } = *run;
+        let f = self.function.clone();
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            store_each(
+                out,
+                count,
+                #[inline(always)]
+                move |i| f(load(a, i), load(b, i)),
+            );
+        }
+    }
+}
+
+/// A loop over a function of pairs, with bodies of their own for a source that is the same element everywhere.
+#[derive(Clone)]
+struct OrNumber<F, D>(Function<F, D>);
+
+/// Returns a loop that does what that of [`zip`] does, with three times the code. It is faster if an operand is a number and the
+/// function has few instructions, or computes much from the number alone.
+pub(crate) fn zip_or_number<A: Element, B: Element, U: Element>(
+    function: impl Fn(A, B) -> U + Clone + Send + Sync + 'static,
+) -> impl ElementLoop {
+    OrNumber(Function { function, types: PhantomData::<fn() -> (U, A, B)> })
+}
+
+impl<A: Element, B: Element, U: Element, F> ElementLoop for OrNumber<F, (U, A, B)>
+where
+    F: Fn(A, B) -> U + Clone + Send + Sync + 'static,
+{
+    fn dtypes(&self) -> &[DType] {
+        const { &[U::DTYPE, A::DTYPE, B::DTYPE] }
+    }
+
     fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
         matches!(sources, [_, true, false, _] | [_, false, true, _])
     }
 
     unsafe fn run(&self, run: &Run) {
         let Run { pointers: [out, a, b, _], steps: [_, step_a, step_b, _], count } = *run;
-        let f = self.function.clone();
+        let f = self.0.function.clone();
         // SAFETY: guaranteed by the caller.
         unsafe {
             if step_a == 0 {
@@ -254,12 +282,7 @@ where
                     move |i| f(load(a, i), y),
                 );
             } else {
-                store_each(
-                    out,
-                    count,
-                    #[inline(always)]
-                    move |i| f(load(a, i), load(b, i)),
-                );
+                self.0.run(run);
             }
         }
     }
@@ -280,31 +303,17 @@ where
         const { &[T::DTYPE, A::DTYPE, T::DTYPE, T::DTYPE] }
     }
 
-    fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
-        matches!(sources, [_, false, true, true])
-    }
-
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, a, b, c], steps: [.., step_b, _], count } = *run;
+        let Run { pointers: [out, a, b, c], count, .. } = *run;
         let f = self.function.clone();
         // SAFETY: guaranteed by the caller.
         unsafe {
-            if step_b == 0 {
-                let (y, z) = (load(b, 0), load(c, 0));
-                store_each(
-                    out,
-                    count,
-                    #[inline(always)]
-                    move |i| f(load(a, i), y, z),
-                );
-            } else {
-                store_each(
-                    out,
-                    count,
-                    #[inline(always)]
-                    move |i| f(load(a, i), load(b, i), load(c, i)),
-                );
-            }
+            store_each(
+                out,
+                count,
+                #[inline(always)]
+                move |i| f(load(a, i), load(b, i), load(c, i)),
+            );
         }
     }
 }

@@ -24,7 +24,7 @@ mod vectorized;
 pub(crate) use cache_aligned::CacheAligned;
 pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
-pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip3};
+pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip_or_number, zip3};
 pub(crate) use extremes::{largest_of, smallest_of};
 pub(crate) use fill::{element_bytes, fill, repeat_each, scalar_of};
 pub(crate) use moments::squared_deviations;

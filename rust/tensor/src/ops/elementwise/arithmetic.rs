@@ -54,6 +54,15 @@ impl PromotedOperands {
         iterate::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
     }
 
+    /// Like [`zip`](PromotedOperands::zip), for functions with which numbers are usual as operands.
+    pub(crate) fn zip_or_number<T: Element>(
+        &self,
+        op: &'static str,
+        f: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
+    ) -> Result<Tensor> {
+        iterate::zip_or_number(op, (self.dtype, &self.shape), &self.a, &self.b, f)
+    }
+
     /// Applies `f` to each pair of elements and the remainder of their division, like [`zip`](PromotedOperands::zip). The result
     /// of a remainder that is NaN is NaN, unless it does not depend on the remainder.
     pub(crate) fn zip_with_remainder<T: Real>(
@@ -78,7 +87,7 @@ pub(crate) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Resul
 }
 
 fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("add", T::plus))?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("add", T::plus))?;
     if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
         builder.set_history(&out, add_backward)?;
     }
@@ -104,7 +113,7 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 }
 
 fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("sub", T::minus))?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("sub", T::minus))?;
     if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
         builder.set_history(&out, sub_backward)?;
     }
@@ -122,7 +131,7 @@ pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 }
 
 fn multiply_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_wrapping!(operands.dtype, T => operands.zip("mul", T::times))?;
+    let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("mul", T::times))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
         builder.save_for(0, &operands.right)?;
         builder.save_for(1, &operands.left)?;
@@ -145,7 +154,7 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
 }
 
 fn divide_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_float!(operands.dtype, T => operands.zip("div", |x: T, y: T| x / y))?;
+    let out = dispatch_float!(operands.dtype, T => operands.zip_or_number("div", |x: T, y: T| x / y))?;
     if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
         builder.save(&operands.right)?;
         builder.save_for(1, &operands.left)?;

@@ -17,9 +17,9 @@ macro_rules! bitwise_operations {
             let op = stringify!($name);
             let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
             match operands.dtype {
-                DType::Bool => operands.zip::<Bool8>(op, |x, y| Bool8::new($of_bools(x.get(), y.get()))),
+                DType::Bool => operands.zip_or_number::<Bool8>(op, |x, y| Bool8::new($of_bools(x.get(), y.get()))),
                 dtype if dtype.is_floating_point() => Err(err_not_integral(op, "the promoted dtype", dtype)),
-                _ => operands.zip::<i64>(op, $of_ints),
+                _ => operands.zip_or_number::<i64>(op, $of_ints),
             }
         })+
     };
@@ -46,7 +46,7 @@ macro_rules! shifts {
                 return Err(Error::dtype(op, "the promoted dtype", "an integer dtype", given));
             }
             let width = i64::from(u8::BITS) * given.size() as i64;
-            operands.zip::<i64>(op, move |bits, places| $f(bits, places, width))
+            operands.zip_or_number::<i64>(op, move |bits, places| $f(bits, places, width))
         })+
     };
 }

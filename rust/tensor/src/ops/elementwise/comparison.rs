@@ -14,7 +14,7 @@ macro_rules! comparisons {
                 let operands = promote($op, operands, Numbers::Rounded, |dtype| dtype)?;
                 let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
                 dispatch_compute!(operands.dtype, T => {
-                    iterate::zip($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
+                    iterate::zip_or_number($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
                 })
             }
             compare((left.into(), right.into()))

@@ -67,7 +67,7 @@ fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
                 // An exponent that wraps gives another power. A base that wraps gives the wrapped power.
                 check_fits(exponent, dtype, op, "exponent")?;
             }
-            operands.zip(op, integer_power)?
+            operands.zip_or_number(op, integer_power)?
         }
         dtype => dispatch_float!(dtype, T => match exponent {
             // Products are faster, and have one rounding error of `T` or two of `f64`.
@@ -84,7 +84,7 @@ fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
             Operand::Scalar(Scalar::Float(-0.5)) if dtype != DType::Float16 => {
                 iterate::map(op, &operands.a, |x: T| x.sqrt().recip())
             }
-            _ => operands.zip(
+            _ => operands.zip_or_number(
                 op,
                 #[inline(always)]
                 |base: T, exponent: T| base.pow(exponent),

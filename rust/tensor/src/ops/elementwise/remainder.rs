@@ -20,7 +20,7 @@ fn remainder_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
     let operands = promote(OP, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(OP, &operands)?;
     if !operands.dtype.is_floating_point() {
-        return operands.zip(OP, |x: i64, y: i64| {
+        return operands.zip_or_number(OP, |x: i64, y: i64| {
             let remainder = x.checked_rem(y).unwrap_or_default();
             if remainder != 0 && (remainder < 0) != (y < 0) { remainder.wrapping_add(y) } else { remainder }
         });

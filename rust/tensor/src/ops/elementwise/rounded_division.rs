@@ -58,7 +58,7 @@ pub fn fmod<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> 
     let operands = promote(op, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(op, &operands)?;
     if !operands.dtype.is_floating_point() {
-        return operands.zip(op, |x: i64, y: i64| x.checked_rem(y).unwrap_or_default());
+        return operands.zip_or_number(op, |x: i64, y: i64| x.checked_rem(y).unwrap_or_default());
     }
     let out = dispatch_float!(operands.dtype, T => operands.zip_with_remainder(op, |_, _, remainder: T| remainder))?;
     record_pair(
@@ -93,7 +93,7 @@ fn rounded_quotient(
     check_divisible(op, &operands)?;
     let out = if operands.dtype.is_floating_point() {
         dispatch_float!(operands.dtype, T => match mode {
-            RoundingMode::Trunc => operands.zip(op, |x: T, y: T| (x / y).trunc()),
+            RoundingMode::Trunc => operands.zip_or_number(op, |x: T, y: T| (x / y).trunc()),
             RoundingMode::Floor => operands.zip_with_remainder(op, |x: T, y: T, remainder| {
                 if y == 0.0 {
                     return x / y;
@@ -110,8 +110,8 @@ fn rounded_quotient(
         })?
     } else {
         match mode {
-            RoundingMode::Trunc => operands.zip(op, |x: i64, y: i64| quotient(x, y)),
-            RoundingMode::Floor => operands.zip(op, |x: i64, y: i64| {
+            RoundingMode::Trunc => operands.zip_or_number(op, |x: i64, y: i64| quotient(x, y)),
+            RoundingMode::Floor => operands.zip_or_number(op, |x: i64, y: i64| {
                 let is_inexact = x.checked_rem(y).is_some_and(|remainder| remainder != 0);
                 quotient(x, y).wrapping_sub(i64::from(is_inexact && (x < 0) != (y < 0)))
             }),

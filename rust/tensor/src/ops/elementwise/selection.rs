@@ -133,8 +133,12 @@ fn limited(op: &'static str, input: &Tensor, min: Option<&Tensor>, max: Option<&
         let to = (dtype, shape.as_slice());
         match (&min, &max) {
             (None, None) => Ok(input.clone()),
-            (Some(min), None) => iterate::zip(op, to, input, min, larger::<T>),
-            (None, Some(max)) => iterate::zip(op, to, input, max, smaller::<T>),
+            (Some(min), None) => iterate::zip_or_number(op, to, input, min, larger::<T>),
+            (None, Some(max)) => iterate::zip_or_number(op, to, input, max, smaller::<T>),
+            (Some(min), Some(max)) if [min, max].iter().all(|limit| limit.ndim() == 0 && !limit.is_on_device()) => {
+                let (min, max): (T, T) = (min.item()?.cast(), max.item()?.cast());
+                iterate::map(op, input, move |x: T| smaller(larger(x, min), max))
+            }
             (Some(min), Some(max)) => {
                 iterate::zip3(op, to, [input, min, max], |x: T, min, max| smaller(larger(x, min), max))
             }

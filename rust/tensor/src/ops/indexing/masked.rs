@@ -1,5 +1,7 @@
 //! Elementwise selection by a mask.
 
+use std::hint::select_unpredictable;
+
 use super::along::fill_value;
 use super::index::Index;
 use super::indexed::{WriteTo, name_of};
@@ -108,7 +110,8 @@ impl Tensor {
 /// Writes the bits of a 0-d value where `mask` is true. It does not wait for a value on a device.
 fn fill_where<T: Element>(op: &'static str, target: &Tensor, mask: &Tensor, value: &Tensor) -> Result<()> {
     let number = if value.is_on_device() { T::default() } else { value.item()?.cast() };
-    let choose = move |old: T, mask: Bool8| if mask.get() { number } else { old };
+    // After `if` the compiler stores only the elements where the mask is true, one at a time.
+    let choose = move |old: T, mask: Bool8| select_unpredictable(mask.get(), number, old);
     iterate::update(op, target, mask, choose)?;
     if !value.is_on_device() {
         return Ok(());

@@ -3,7 +3,7 @@
 //! Source: Golub and Van Loan, "Matrix Computations" (2013), section 8.5: the cyclic Jacobi method, which rotates away one pair
 //! of elements after the other, and converges quadratically.
 
-use super::matrix::{Matrix, largest, rotate, tangent};
+use super::matrix::{Matrix, ascending, largest, rotate, tangent};
 use crate::Result;
 use crate::storage::fallible_alloc::{try_collect, try_from_elem};
 
@@ -70,8 +70,7 @@ pub(super) fn factor(size: usize, matrix: &[f64], values: &mut [f64], vectors: &
             break;
         }
     }
-    let mut order = try_collect(size, 0..size)?;
-    order.sort_by(|&a, &b| work.at(a, a).total_cmp(&work.at(b, b)));
+    let order = ascending(size, |at| work.at(at, at))?;
     values.iter_mut().zip(&order).for_each(|(value, &at)| *value = work.at(at, at));
     for (row, out) in vectors.chunks_exact_mut(size.max(1)).enumerate() {
         out.iter_mut().zip(&order).for_each(|(out, &at)| *out = rows.at(at, row));

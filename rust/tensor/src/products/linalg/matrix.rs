@@ -1,6 +1,10 @@
 //! Matrices in rows, and functions of rows.
 
+use std::cmp::Ordering;
+
+use crate::Result;
 use crate::iterate::parts::{item, part, part_mut, split_mut};
+use crate::storage::fallible_alloc::try_collect;
 
 /// The number of partial sums of a dot product. It is fixed, so that bits do not depend on the CPU.
 const LANES: usize = 8;
@@ -84,6 +88,16 @@ pub(super) fn rotate(a: &mut [f64], b: &mut [f64], c: f64, s: f64) {
     for (a, b) in a.iter_mut().zip(b) {
         (*a, *b) = (c * *a - s * *b, s * *a + c * *b);
     }
+}
+
+/// Returns the numbers below `count` in ascending order of their keys.
+pub(super) fn ascending(count: usize, key: impl Fn(usize) -> f64) -> Result<Vec<usize>> {
+    fn compare((a, first): &(f64, usize), (b, second): &(f64, usize)) -> Ordering {
+        a.total_cmp(b).then(first.cmp(second))
+    }
+    let mut keyed = try_collect(count, (0..count).map(|number| (key(number), number)))?;
+    keyed.sort_unstable_by(compare);
+    try_collect(count, keyed.into_iter().map(|(_, number)| number))
 }
 
 /// Returns the largest absolute value, or NaN if there is one.

@@ -4,7 +4,7 @@
 //! orthogonal, after which their lengths are the singular values; Golub and Van Loan, "Matrix Computations" (2013), section
 //! 8.6.
 
-use super::matrix::{Matrix, add_scaled, dot, largest, norm, rotate, tangent};
+use super::matrix::{Matrix, add_scaled, ascending, dot, largest, norm, rotate, tangent};
 use crate::Result;
 use crate::iterate::parts::{item, part};
 use crate::storage::fallible_alloc::{try_collect, try_from_elem};
@@ -43,8 +43,7 @@ pub(super) fn factor(
     }
     make_orthogonal(columns, &mut work, has_vectors.then_some(&mut right));
     let lengths = try_collect(columns, (0..columns).map(|column| norm(work.row(column))))?;
-    let mut order = try_collect(columns, 0..columns)?;
-    order.sort_by(|&a, &b| item(&lengths, b).total_cmp(&item(&lengths, a)));
+    let order = ascending(columns, |at| -item(&lengths, at))?;
     values.iter_mut().zip(&order).for_each(|(value, &at)| *value = item(&lengths, at) * unit);
     if !has_vectors && u.is_empty() {
         return Ok(0);
