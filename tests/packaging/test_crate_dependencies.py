@@ -56,7 +56,6 @@ FOLDERS = (
     "capi",
     "capi-table",
     "python",
-    "extension",
 )
 # Packages that a crate without its default features must not depend on, so that users of flags alone do not
 # compile them, nor users of the extension without the tensor runtime.

@@ -15,6 +15,7 @@ LISTED = set(re.findall(r"^\| `([A-Z0-9_]+)`", PAGE, re.MULTILINE))
 
 # Literals that look like variables, with what they are.
 NO_VARIABLES = {
+    "CALL_FOR_CALLERS": "a constant of the extension module",
     "CARGO_PKG_VERSION": "set by Cargo, and read when the crate is compiled",
     "DYLD_LIBRARY_PATH": "the name of LD_LIBRARY_PATH on macOS, which that row names",
     "INTERLOCK_": "the prefix",

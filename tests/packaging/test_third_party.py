@@ -14,7 +14,7 @@ from tests.helpers.subprocess import run_command
 
 ROOT = Path(__file__).parents[2]
 LICENCES = (ROOT / "LICENSE-THIRD-PARTY").read_text(encoding="utf-8")
-SBOM = (ROOT / "rust" / "python" / "sbom.cdx.json").read_text(encoding="utf-8")
+SBOM = (ROOT / "rust" / "extension" / "sbom.cdx.json").read_text(encoding="utf-8")
 LISTED = re.findall(r"^([\w-]+) ([\w.+-]+): (.+), (https?://\S+)$", LICENCES, re.MULTILINE)
 # Licences that are compatible with MIT and with Apache-2.0, and only ask for their text.
 PERMISSIVE = {"MIT", "Apache-2.0", "BSD-2-Clause", "ISC", "Zlib"}

@@ -12,22 +12,19 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from interlock._core.state import CALL_FOR_CALLERS
+
 if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
-# Frames of these modules run on behalf of their callers; `call_site.rs` lists those outside of interlock.
+# Frames of these modules run on behalf of their callers.
 _PASSED_ON = (
     "interlock.settings",
     "interlock.integrations",
     "interlock.threads",
     "interlock._pytest",
     "interlock._scope_decorator",
-    "contextlib",
-    "functools",
-    "unittest.mock",
-    "mock.mock",
-    "_pytest.monkeypatch",
-    "pytest_mock.plugin",
+    *CALL_FOR_CALLERS,
 )
 _IMPORT_SYSTEM = "importlib._bootstrap"
 

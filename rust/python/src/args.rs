@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use interlock::accelerator::Error;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::deferred_drop::DeferredDrop;
 use crate::errors::{exception, new_type_error, shown};
@@ -89,4 +89,12 @@ pub(crate) fn extract_dict<'a, 'py>(
     name: &str,
 ) -> PyResult<&'a Bound<'py, PyDict>> {
     given.cast().map_err(|_| new_type_error(name, "a dict", given))
+}
+
+/// Extracts a list as the argument `name`. Not any sequence: its length may exceed the memory.
+pub(crate) fn extract_list<'a, 'py>(
+    given: &'a Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<&'a Bound<'py, PyList>> {
+    given.cast().map_err(|_| new_type_error(name, "a list", given))
 }

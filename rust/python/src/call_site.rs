@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 /// Modules whose functions call others on behalf of their callers.
-const PASSED_ON: [&str; 6] =
+pub(crate) const CALL_FOR_CALLERS: [&str; 6] =
     ["contextlib", "functools", "unittest.mock", "mock.mock", "_pytest.monkeypatch", "pytest_mock.plugin"];
 
 /// Returns the current line of the innermost frame of the program, or a placeholder if no Python code runs.
@@ -26,7 +26,7 @@ pub(crate) fn current_if_tracing(py: Python<'_>) -> Option<SourceLocation> {
 /// Returns the innermost frame of the program.
 pub(crate) fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
     let mut frames = std::iter::successors(innermost_frame(py), caller_of);
-    frames.find(|frame| !is_passed_on(frame))
+    frames.find(|frame| !runs_for_caller(frame))
 }
 
 /// Returns the running frame.
@@ -53,7 +53,9 @@ fn site_of(frame: &Bound<'_, PyAny>) -> PyResult<SourceLocation> {
 }
 
 /// Returns whether a frame runs code of interlock, or of another module on behalf of its caller.
-pub(crate) fn is_passed_on(frame: &Bound<'_, PyAny>) -> bool {
-    let is = |name: &str| name == "interlock" || name.starts_with("interlock.") || PASSED_ON.contains(&name);
+pub(crate) fn runs_for_caller(frame: &Bound<'_, PyAny>) -> bool {
+    let is = |name: &str| {
+        name == "interlock" || name.starts_with("interlock.") || CALL_FOR_CALLERS.contains(&name)
+    };
     module_of(frame).is_some_and(|name| is(&name))
 }

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::attached::is_attached;
-use crate::call_site::{caller_of, innermost_frame, is_passed_on};
+use crate::call_site::{caller_of, innermost_frame, runs_for_caller};
 
 /// The most frames of a stack that is captured for the detection of races only.
 const MAX_FRAMES: usize = 16;
@@ -33,7 +33,7 @@ fn capture(py: Python<'_>) -> Stack {
     if stacks_are_recorded() {
         of_program(&mut { frames })
     } else {
-        of_program(&mut frames.skip_while(is_passed_on).take(MAX_FRAMES))
+        of_program(&mut frames.skip_while(runs_for_caller).take(MAX_FRAMES))
     }
 }
 

@@ -16,6 +16,7 @@ use pyo3::{PyTraverseError, PyVisit};
 
 use crate::args::{extract_dict, extract_str};
 use crate::autograd::decorated;
+use crate::call_site::CALL_FOR_CALLERS;
 use crate::detach::call_with;
 use crate::device::{optional as optional_device, parse_index};
 use crate::errors::IntoPyResult;
@@ -42,6 +43,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(warn_not_open, &module)?)?;
     module.add_function(wrap_pyfunction!(begin_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(end_defaults, &module)?)?;
+    module.add("CALL_FOR_CALLERS", PyTuple::new(parent.py(), CALL_FOR_CALLERS)?)?;
     module.add("TRACED", scope_debug::is_on())
 }
 

@@ -5,6 +5,7 @@ from typing import Any, Final, Never, Self, TypeVar, final
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "CALL_FOR_CALLERS",
     "TRACED",
     "CarriedTask",
     "Registration",
@@ -83,6 +84,7 @@ class Resumes:
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> object: ...
 
+CALL_FOR_CALLERS: Final[tuple[str, ...]]
 TRACED: Final[bool]
 
 def process_defaults() -> dict[str, bool | int | str | None]:

@@ -4,10 +4,10 @@ use interlock::accelerator::held_objects;
 use interlock::accelerator::host;
 use interlock_core::base::mutex::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyList, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
 use super::fault;
-use crate::args::{extract_int, extract_str};
+use crate::args::{extract_int, extract_list, extract_str};
 use crate::detach::detach;
 use crate::device;
 use crate::errors::{IntoPyResult, exception};
@@ -141,7 +141,7 @@ impl FaultInjector {
             let dict = extract_as("FaultInjector._inject_all: each of faults", "a dict", &fault)?;
             fault::from_dict(&dict).map_err(|error| with_index(index, error))
         };
-        let faults: Bound<'_, PyList> = extract_as("FaultInjector._inject_all: faults", "a list", faults)?;
+        let faults = extract_list(faults, "FaultInjector._inject_all: faults")?;
         let faults = faults.iter().enumerate().map(parse).collect::<PyResult<_>>()?;
         self.0.inject_all(faults).map_err(|(index, error)| {
             let error = exception(py, &error);

@@ -10,17 +10,16 @@ use interlock_core::base::quote::quoted;
 use interlock_core::binding::flags::register_and_report;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
 use super::python_parts;
 use super::values::{
     from_py, named, named_values, object, object_of, object_of_named, plain_object, texts_and_values,
 };
 use super::{changes, libraries};
-use crate::args::{extract_dict, extract_str};
+use crate::args::{extract_dict, extract_list, extract_str};
 use crate::context::sync;
 use crate::errors::{IntoPyResult, ToPyErr, new_exception};
-use crate::switches::extract_as;
 use crate::{call_site, scope_debug, switches};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -215,8 +214,7 @@ fn register_flag(
 ) -> PyResult<Vec<(String, Py<PyAny>)>> {
     let text = |name, text| extract_str(text, name).map(Cow::into_owned);
     let name = text("register_flag: name", name)?;
-    // Not any sequence, whose length may exceed the memory.
-    let values: Bound<'_, PyList> = extract_as("register_flag: values", "a list", values)?;
+    let values = extract_list(values, "register_flag: values")?;
     let values: Vec<Bound<'_, PyAny>> = values.iter().collect();
     let values: Vec<InputValue<'_>> = values.iter().map(from_py).collect::<PyResult<_>>()?;
     let flag_type = extract_str(flag_type, "register_flag: flag_type")?;

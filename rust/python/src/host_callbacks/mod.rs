@@ -16,10 +16,11 @@ use interlock::accelerator::driver::races::Running;
 use interlock::accelerator::{HostFn, Stream as CoreStream};
 use pyo3::exceptions::{PyBaseException, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::accelerator::stream;
+use crate::args::extract_list;
 use crate::deferred_drop::DeferredDrop;
 use crate::detach::{detach, detach_to_wait};
 use crate::errors::{IntoPyResult, new_type_error};
@@ -71,8 +72,7 @@ impl HostCallback {
             arguments: DeferredDrop::new_for_driver(args),
             keywords: DeferredDrop::new_for_driver(kwargs),
         };
-        // Not any sequence, whose length may exceed the memory.
-        let uses: Bound<'_, PyList> = extract_as("HostCallback: uses", "a list", uses)?;
+        let uses = extract_list(uses, "HostCallback: uses")?;
         let range_of = |used: Bound<'_, PyAny>| {
             let (address, bytes, is_written) = used.extract::<(usize, usize, bool)>()?;
             let range = if is_written { ByteRange::written } else { ByteRange::read };
