@@ -83,6 +83,7 @@ def statements(library: Any) -> dict[str, Statement]:
         "softmax": lambda: x.softmax(1),
         "log_softmax": lambda: x.log_softmax(1),
         "cumsum": lambda: x.cumsum(1),
+        "logical_and": lambda: library.logical_and(mask, mask),
         "any": mask.logical_and(~mask).any,
         "nonzero": mask.nonzero,
         "binary_cross_entropy": lambda: loss(probabilities, probabilities),

@@ -88,7 +88,11 @@ impl Tensor {
         step: Scalar,
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        let (op, options) = ("arange", options.into());
+        Tensor::range([start, end, step], options.into())
+    }
+
+    fn range([start, end, step]: [Scalar; 3], options: TensorOptions) -> Result<Self> {
+        let op = "arange";
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             // As in PyTorch the numbers of a narrow integer type wrap.
             if options.dtype.is_integer() {

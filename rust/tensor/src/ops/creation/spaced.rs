@@ -29,13 +29,13 @@ impl Range {
     }
 }
 
-/// Returns a tensor of `f` of each number from `start` to `end`.
+/// Returns a tensor of the numbers from `start` to `end`, or of the powers of `base` with these exponents.
 fn spaced(
     op: &'static str,
     [start, end]: [Scalar; 2],
     steps: i64,
     options: TensorOptions,
-    f: impl Fn(f64) -> f64 + Send + Sync + 'static,
+    base: Option<f64>,
 ) -> Result<Tensor> {
     let dtype = options.dtype;
     check_numeric(op, "dtype", dtype, "")?;
@@ -47,7 +47,11 @@ fn spaced(
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let numbers = dispatch_compute!(dtype, T => {
         iterate::launch_nullary(op, computed, &[count], move |out: &mut [T]| {
-            out.iter_mut().enumerate().for_each(|(index, out)| *out = T::from_f64(f(range.at(index))));
+            let out = out.iter_mut().zip((0..).map(|index| range.at(index)));
+            match base {
+                None => out.for_each(|(out, number)| *out = T::from_f64(number)),
+                Some(base) => out.for_each(|(out, number)| *out = T::from_f64(base.powf(number))),
+            }
         })
     })?;
     iterate::cast(&numbers, dtype)
@@ -62,7 +66,7 @@ impl Tensor {
         steps: i64,
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        spaced("linspace", [start, end], steps, options.into(), |number| number)
+        spaced("linspace", [start, end], steps, options.into(), None)
     }
 
     /// Returns `base` to the power of each number of [`linspace`](Tensor::linspace).
@@ -73,6 +77,6 @@ impl Tensor {
         base: f64,
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        spaced("logspace", [start, end], steps, options.into(), move |exponent| base.powf(exponent))
+        spaced("logspace", [start, end], steps, options.into(), Some(base))
     }
 }

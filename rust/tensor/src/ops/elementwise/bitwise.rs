@@ -14,13 +14,18 @@ macro_rules! bitwise_operations {
     ($($(#[$doc:meta])* $name:ident, $of_ints:expr, $of_bools:expr;)+) => {
         $($(#[$doc])*
         pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-            let op = stringify!($name);
-            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
-            match operands.dtype {
-                DType::Bool => operands.zip_or_number::<Bool8>(op, |x, y| Bool8::new($of_bools(x.get(), y.get()))),
-                dtype if dtype.is_floating_point() => Err(err_not_integral(op, "the promoted dtype", dtype)),
-                _ => operands.zip_or_number::<i64>(op, $of_ints),
+            fn compute(operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
+                let op = stringify!($name);
+                let operands = promote(op, operands, Numbers::Rounded, |dtype| dtype)?;
+                match operands.dtype {
+                    DType::Bool => {
+                        operands.zip_or_number::<Bool8>(op, |x, y| Bool8::new($of_bools(x.get(), y.get())))
+                    }
+                    dtype if dtype.is_floating_point() => Err(err_not_integral(op, "the promoted dtype", dtype)),
+                    _ => operands.zip_or_number::<i64>(op, $of_ints),
+                }
             }
+            compute((left.into(), right.into()))
         })+
     };
 }
@@ -39,14 +44,17 @@ macro_rules! shifts {
     ($($(#[$doc:meta])* $name:ident, $f:expr;)+) => {
         $($(#[$doc])*
         pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-            let op = stringify!($name);
-            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
-            let given = operands.dtype;
-            if !given.is_integer() {
-                return Err(Error::dtype(op, "the promoted dtype", "an integer dtype", given));
+            fn compute(operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
+                let op = stringify!($name);
+                let operands = promote(op, operands, Numbers::Rounded, |dtype| dtype)?;
+                let given = operands.dtype;
+                if !given.is_integer() {
+                    return Err(Error::dtype(op, "the promoted dtype", "an integer dtype", given));
+                }
+                let width = i64::from(u8::BITS) * given.size() as i64;
+                operands.zip_or_number::<i64>(op, move |bits, places| $f(bits, places, width))
             }
-            let width = i64::from(u8::BITS) * given.size() as i64;
-            operands.zip_or_number::<i64>(op, move |bits, places| $f(bits, places, width))
+            compute((left.into(), right.into()))
         })+
     };
 }
@@ -65,13 +73,18 @@ macro_rules! logical_operations {
     ($($(#[$doc:meta])* $name:ident, $f:expr;)+) => {
         $($(#[$doc])*
         pub fn $name<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-            let op = stringify!($name);
-            let operands = promote(op, (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
-            let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
-            dispatch_compute!(operands.dtype, T => {
-                let zero = T::default();
-                iterate::zip(op, (DType::Bool, shape), a, b, move |x: T, y: T| Bool8::new($f(x != zero, y != zero)))
-            })
+            fn compute(operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
+                let op = stringify!($name);
+                let operands = promote(op, operands, Numbers::Rounded, |dtype| dtype)?;
+                let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
+                dispatch_compute!(operands.dtype, T => {
+                    let zero = T::default();
+                    iterate::zip(op, (DType::Bool, shape), a, b, move |x: T, y: T| {
+                        Bool8::new($f(x != zero, y != zero))
+                    })
+                })
+            }
+            compute((left.into(), right.into()))
         })+
     };
 }

@@ -17,7 +17,11 @@ fn broadcast3(op: &'static str, [a, b, c]: [&Tensor; 3]) -> Result<Vec<usize>> {
 /// # Errors
 /// Fails unless `start` and `end` have the same floating-point type.
 pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
-    let (op, dtype, weight) = ("lerp", start.dtype(), weight.into());
+    interpolated(start, end, weight.into())
+}
+
+fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
+    let (op, dtype) = ("lerp", start.dtype());
     if !dtype.is_floating_point() {
         return Err(Error::not_floating_point(op, "input", dtype));
     }

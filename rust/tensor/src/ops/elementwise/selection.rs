@@ -18,7 +18,6 @@ pub fn where_cond<'a>(
     where_of(condition, (x.into(), y.into()))
 }
 
-/// [`where_cond`] without type parameters, so that its loops are compiled once.
 fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
     let op = "where";
     check_bool(op, "condition", condition)?;

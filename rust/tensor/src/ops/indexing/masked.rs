@@ -1,7 +1,5 @@
 //! Elementwise selection by a mask.
 
-use std::hint::select_unpredictable;
-
 use super::along::fill_value;
 use super::index::Index;
 use super::indexed::{WriteTo, name_of};
@@ -22,9 +20,13 @@ impl Tensor {
         mask: &Tensor,
         value: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
+        self.fill_at(to, mask, value.into())
+    }
+
+    fn fill_at(&self, to: WriteTo, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
         let op = name_of(to, ["masked_fill", "masked_fill_"]);
         check_bool(op, "mask", mask)?;
-        let value = match value.into() {
+        let value = match value {
             number @ Operand::Scalar(_) => fill_value(op, &Tensor::zeros(&[], self.dtype())?, number)?,
             tensor => fill_value(op, self, tensor)?,
         };
@@ -110,8 +112,7 @@ impl Tensor {
 /// Writes the bits of a 0-d value where `mask` is true. It does not wait for a value on a device.
 fn fill_where<T: Element>(op: &'static str, target: &Tensor, mask: &Tensor, value: &Tensor) -> Result<()> {
     let number = if value.is_on_device() { T::default() } else { value.item()?.cast() };
-    // After `if` the compiler stores only the elements where the mask is true, one at a time.
-    let choose = move |old: T, mask: Bool8| select_unpredictable(mask.get(), number, old);
+    let choose = move |old: T, mask: Bool8| if mask.get() { number } else { old };
     iterate::update(op, target, mask, choose)?;
     if !value.is_on_device() {
         return Ok(());

@@ -112,13 +112,19 @@ fn check_bound(op: &'static str, argument: &'static str, bound: i64, dtype: DTyp
 impl Generator {
     /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
     pub fn rand(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
-        let options = options.into();
+        self.draw_uniform(shape, options.into())
+    }
+
+    fn draw_uniform(&self, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
         self.draw(shape, |seed| drawn("rand", seed, shape, options, each(uniform(options.dtype))))
     }
 
     /// Returns numbers of the standard normal distribution.
     pub fn randn(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
-        let options = options.into();
+        self.draw_normal(shape, options.into())
+    }
+
+    fn draw_normal(&self, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
         self.draw(shape, |seed| drawn("randn", seed, shape, options, normal(0.0, 1.0)))
     }
 
@@ -130,7 +136,11 @@ impl Generator {
         shape: &[usize],
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
-        let (op, options) = ("randint", options.into());
+        self.draw_integers(low, high, shape, options.into())
+    }
+
+    fn draw_integers(&self, low: i64, high: i64, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
+        let op = "randint";
         if low >= high {
             return Err(Error::value(op, "high", format!("be greater than low ({low})"), high));
         }
@@ -144,7 +154,11 @@ impl Generator {
 
     /// Returns the integers from 0 to `n` (exclusive) in random order.
     pub fn randperm(&self, n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
-        let (op, options) = ("randperm", options.into());
+        self.draw_order(n, options.into())
+    }
+
+    fn draw_order(&self, n: usize, options: TensorOptions) -> Result<Tensor> {
+        let op = "randperm";
         let dtype = options.dtype;
         check_numeric(op, "dtype", dtype, "")?;
         let last = signed(n).saturating_sub(1).max(0);
