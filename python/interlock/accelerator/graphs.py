@@ -6,7 +6,7 @@ import warnings
 from os import PathLike
 from typing import Literal, Self, TypeAlias
 
-from interlock._core.accelerator import Graph as _Graph, MemPool, current_stream, synchronize
+from interlock._core.accelerator import Graph as _Graph, MemPool, current_stream, empty_cache, synchronize
 from interlock._quote import open_file
 
 __all__ = ["Graph"]
@@ -144,10 +144,12 @@ class Graph(_Graph):
             file.write(text)
 
     def __enter__(self) -> Self:
-        """Wait for the device, then start the capture."""
+        """Wait for the device, release the cached memory, then start the capture."""
         # A wait that a capture refuses would be reported instead of the second capture.
         if not current_stream().is_capturing():
             synchronize()
+            # Memory of graphs that were destroyed remains cached in their pools, where this capture cannot reuse it.
+            empty_cache()
         self.capture_begin()
         return self
 

@@ -29,7 +29,7 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 /// It and those after it are passed by name if it has the attribute `#[keyword]`, or `#[keyword(default = VALUE)]`, to
 /// functions only with `#[keyword(function)]`. Their types implement `FromArgument`; a reference to another type than a
 /// tensor borrows the converted argument. `Ints` with the attribute `#[variadic]` may also be passed as separate arguments;
-/// with `#[variadic(method)]` to methods only, and with `#[variadic(required)]` not as none at all. `NewTensor` with the
+/// with `#[variadic(method)]` to methods only. `NewTensor` with the
 /// attribute `#[options]` has the arguments `dtype`, `layout`, `device`, `requires_grad` and `pin_memory`, which are passed
 /// by name; with `#[options(out)]` also `out`. Such an operation is called attached to the interpreter.
 ///

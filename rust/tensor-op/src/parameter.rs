@@ -4,7 +4,6 @@ use proc_macro2::{Group, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
-use syn::punctuated::Punctuated;
 use syn::{
     Attribute, Error, Expr, FnArg, GenericArgument, Ident, Lifetime, Lit, LitStr, Meta, Pat, PathArguments,
     Result, Token, Type, parse_quote,
@@ -57,8 +56,6 @@ pub enum Kind {
     Variadic {
         /// Only methods accept separate arguments.
         of_methods: bool,
-        /// No separate arguments are not the same as an empty tuple.
-        is_required: bool,
     },
     /// The options of a new tensor.
     Options {
@@ -168,14 +165,11 @@ impl Parameter {
                     _ => keyword = Keyword::All,
                 },
                 Some("variadic") => {
-                    let words = match &attribute.meta {
-                        Meta::List(_) => {
-                            attribute.parse_args_with(Punctuated::<Ident, Token![,]>::parse_terminated)?
-                        }
-                        _ => Punctuated::new(),
+                    let of_methods = match &attribute.meta {
+                        Meta::List(_) => attribute.parse_args::<Ident>()? == "method",
+                        _ => false,
                     };
-                    let has = |word: &str| words.iter().any(|given| given == word);
-                    kind = Kind::Variadic { of_methods: has("method"), is_required: has("required") };
+                    kind = Kind::Variadic { of_methods };
                 }
                 Some("options") => {
                     let has_out = match &attribute.meta {
@@ -245,9 +239,7 @@ impl Parameter {
                     py: call.py(), op: call.op(), #out #(#names: call.defaulted(#positions, #texts, Default::default())?),*
                 })
             }
-            (Kind::Variadic { is_required, .. }, _) => {
-                quote!(call.variadic(#position, #shown, #is_required)?)
-            }
+            (Kind::Variadic { .. }, _) => quote!(call.variadic(#position, #shown)?),
             (Kind::Plain, None) => quote!(call.required(#position, #shown)?),
             (Kind::Plain, Some(Default { value, .. })) => quote!(call.defaulted(#position, #shown, #value)?),
         }
@@ -285,7 +277,7 @@ impl Parameter {
     pub fn in_form(&self, is_method: bool) -> InForm {
         match self.kind {
             Kind::Plain => self.plain(),
-            Kind::Variadic { of_methods: true, .. } if !is_method => self.sizes(),
+            Kind::Variadic { of_methods: true } if !is_method => self.sizes(),
             Kind::Variadic { .. } => self.variadic(),
             Kind::Options { has_out } => in_form_of_options(has_out),
         }
@@ -335,7 +327,7 @@ impl Parameter {
 
     /// Returns whether a function or a method accepts the argument as separate ones.
     pub fn is_variadic(&self, is_method: bool) -> bool {
-        matches!(self.kind, Kind::Variadic { of_methods, .. } if is_method || !of_methods)
+        matches!(self.kind, Kind::Variadic { of_methods } if is_method || !of_methods)
     }
 
     fn variadic(&self) -> InForm {

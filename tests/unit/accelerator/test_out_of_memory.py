@@ -98,13 +98,23 @@ def test_message_names_the_pool_of_a_graph_that_holds_the_memory(expandable: boo
 def test_message_during_a_capture_names_the_cache_that_is_not_released() -> None:
     Buffer(40 * MIB).close()
     graph = Graph()
-    with Stream(), graph:
+    with Stream():
+        # `with graph:` would release the cache.
+        graph.capture_begin()
         error = refused(30 * MIB)
         assert memory.largest_free_block() == 0
         Buffer(512).fill_(1)
+        graph.capture_end()
     assert "40.00 MiB free outside the memory pool" in str(error)
     assert "empty_cache() before the capture" in str(error)
     assert memory.largest_free_block() == 40 * MIB
+
+
+def test_memory_of_destroyed_graphs_serves_later_captures() -> None:
+    stream = Stream()
+    for _ in range(3):
+        with stream, Graph():
+            Buffer(40 * MIB).fill_(1)
 
 
 @pytest.mark.parametrize("expandable", [False, True])

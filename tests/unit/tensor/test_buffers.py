@@ -48,7 +48,7 @@ def exported(given: object, flags: int) -> tuple[Any, ...]:
 
 
 SHAPES: dict[str, Callable[[Any], Any]] = {
-    "number": lambda ones: ones(),
+    "number": lambda ones: ones(()),
     "vector": lambda ones: ones(6),
     "matrix": lambda ones: ones(2, 3),
     "transposed": lambda ones: ones(2, 3).T,
@@ -63,7 +63,7 @@ LAYOUTS = [ND, STRIDES, C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS, INDIRECT, C_
 @pytest.mark.parametrize("shape", SHAPES)
 def test_buffer_request_with_a_shape_matches_numpy(shape: str) -> None:
     tensor = SHAPES[shape](interlock.ones)
-    array = SHAPES[shape](lambda *sizes: np.ones(sizes, np.float32))
+    array = SHAPES[shape](lambda *sizes: np.ones(interlock.ones(*sizes).shape, np.float32))
     for layout in LAYOUTS:
         for other in (0, WRITABLE, FORMAT, WRITABLE | FORMAT):
             try:

@@ -38,6 +38,8 @@ x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
             lambda: x.clone().resize_(size=None),
             "resize_: size must be ints, or one tuple or list of them, got nothing",
         ),
+        (lambda: interlock.zeros(), "zeros: size must be ints, or one tuple or list of them, got nothing"),
+        (lambda: x.reshape(), "reshape: shape must be ints, or one tuple or list of them, got nothing"),
         (lambda: x.flip(dims=None), "flip: dims must be ints, or one tuple or list of them, got nothing"),
         (
             lambda: x.repeat(repeats=None),

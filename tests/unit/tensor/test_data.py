@@ -375,3 +375,12 @@ def test_operations_of_other_threads_use_the_data_of_one_moment() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_child_assigns_while_a_thread_of_the_parent_does() -> None:
     assert eval_program("tensor.threads.fork_while_threads_assign_data") == [0] * 20
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_tensor_of_one_element_in_a_sequence_is_a_number(shape: tuple[int, ...]) -> None:
+    numbers = [interlock.full(shape, value) for value in (1.0, 2.0)]
+    for create in (interlock.tensor, interlock.as_tensor):
+        assert create(numbers).tolist() == [1.0, 2.0]
+        assert create([numbers, numbers]).shape == (2, 2)
+    assert interlock.tensor([interlock.ones(2)] * 3).shape == (3, 2)

@@ -149,7 +149,7 @@ def test_exception_of_opt_einsum_propagates(monkeypatch: pytest.MonkeyPatch) -> 
         ),
         (
             "ii",
-            r"einsum: operands must have size 2 or 1 in dimensions with label i, got shape .* operand 0",
+            r"einsum: operands must have one size in all dimensions with label i, got shape .* operand 0",
         ),
         ("", r"einsum: operands must have 0 dimensions, as its labels, got shape \(2, 3\) for operand 0"),
     ],
@@ -157,6 +157,13 @@ def test_exception_of_opt_einsum_propagates(monkeypatch: pytest.MonkeyPatch) -> 
 def test_einsum_names_what_it_refuses(equation: str, message: str) -> None:
     with pytest.raises(errors.ArgumentError, match=message):
         interlock.einsum(equation, interlock.ones(2, 3))
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
+def test_einsum_does_not_broadcast_within_an_operand(shape: tuple[int, int]) -> None:
+    with pytest.raises(errors.ArgumentError, match="einsum: operands must have one size in all dimensions"):
+        interlock.einsum("ii", interlock.ones(shape))
+    assert interlock.einsum("ij,jk", interlock.ones(shape), interlock.ones(2, 3)).shape[1] == 3
 
 
 def test_einsum_refuses_arguments_of_other_types() -> None:

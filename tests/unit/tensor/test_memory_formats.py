@@ -10,6 +10,7 @@ from typing import Any
 import interlock
 import pytest
 from interlock import Tensor
+from interlock.autograd import grad_mode
 from interlock.errors import ArgumentError, UnsupportedError
 
 LIKE: dict[str, Callable[..., Tensor]] = {
@@ -140,3 +141,27 @@ def test_first_wrong_option_of_a_new_tensor_is_reported() -> None:
         for function in (interlock.zeros, interlock.rand, interlock.empty):
             with pytest.raises(TypeError, match=f"^{function.__name__}: {names[first]} must be"):
                 function(2, **later)
+
+
+@pytest.mark.filterwarnings("ignore:backward.*reference cycle:UserWarning")
+@pytest.mark.parametrize("enforced", [True, False])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradient_has_the_strides_of_a_leaf_without_gaps(enforced: bool, create_graph: bool) -> None:
+    with grad_mode.enforce_grad_layout_policy(enforced):
+        leaf = interlock.rand(4, 3, 2).permute(2, 0, 1).requires_grad_()
+        for _ in range(2):
+            (leaf * leaf).sum().backward(create_graph=create_graph)
+        assert leaf.grad is not None
+        assert leaf.grad.is_contiguous() is not enforced
+        assert leaf.grad.stride() == (leaf.stride() if enforced else (12, 3, 1))
+        assert interlock.equal(leaf.grad, leaf * 4)
+    leaf = interlock.rand(3, 2).t().requires_grad_()
+    given = interlock.rand(2, 3)
+    leaf.backward(given)
+    assert leaf.grad is not None
+    assert leaf.grad.stride() == (1, 2)
+    assert interlock.equal(leaf.grad, given)
+    with_gaps = interlock.rand(2, 6)[:, ::2].detach().requires_grad_()
+    (with_gaps * 2).sum().backward()
+    assert with_gaps.grad is not None
+    assert with_gaps.grad.stride() == (3, 1)

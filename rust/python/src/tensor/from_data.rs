@@ -227,7 +227,8 @@ impl NestedSequence {
 fn extract_leaf(op: &str, data: &Bound<'_, PyAny>) -> PyResult<Option<(Scalar, CoreDType)>> {
     if let Ok(tensor) = data.cast::<Tensor>() {
         let tensor = &*tensor.core();
-        if tensor.ndim() > 0 {
+        // As in PyTorch, whatever the number of dimensions.
+        if tensor.numel() != 1 {
             return Ok(None);
         }
         return Ok(Some((item(data.py(), tensor)?, tensor.dtype())));

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use interlock::accelerator::Stream;
-use interlock::autograd::{scope_barrier, set_grad_enabled};
+use interlock::autograd::{Mode, scope_barrier, set_grad_enabled};
 
 use super::custom::GradBuffers;
 use super::edge::private::Source;
@@ -556,6 +556,23 @@ fn accumulate_exclusively<R>(tensor: &Tensor, access: impl FnOnce() -> R) -> R {
     with_locks(&mut [LockRequest::new(Some(lock), true)], false, access)
 }
 
+/// Returns a gradient that shares no memory with a tensor that is still written, because the program reads it. It has the
+/// strides of the leaf, as PyTorch's `enforce_grad_layout_policy` says, if these have no gaps.
+fn own_gradient(leaf: &Tensor, gradient: &Tensor) -> Result<Tensor> {
+    let layout = leaf.layout();
+    if layout.is_contiguous() || !layout.is_dense() || !Mode::LayoutPolicy.is_on() {
+        return if can_accumulate_inplace(gradient) {
+            Ok(gradient.clone())
+        } else {
+            gradient.contiguous_copy()
+        };
+    }
+    if gradient.is_uniquely_owned() && gradient.strides() == leaf.strides() {
+        return Ok(gradient.clone());
+    }
+    gradient.copy_as(layout.preserve_format())
+}
+
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
 /// concurrently.
 fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
@@ -563,12 +580,7 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
     let gradient = if create_graph { gradient } else { without_history(gradient) };
     loop {
         let Some(old) = tensor.grad() else {
-            // The gradient that a user reads must not share memory with a tensor that is still written.
-            let own = if can_accumulate_inplace(&gradient) {
-                gradient.clone()
-            } else {
-                gradient.contiguous_copy()?
-            };
+            let own = own_gradient(&tensor, &gradient)?;
             let mut meta = tensor.meta_mut();
             // Another thread may have set the gradient first.
             if meta.grad.is_none() {

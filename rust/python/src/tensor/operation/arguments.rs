@@ -2,7 +2,6 @@
 
 use std::slice;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use pyo3::{Borrowed, ffi};
@@ -164,23 +163,17 @@ impl<'a, 'py> Arguments<'a, 'py> {
     }
 
     /// Converts ints that are passed as separate arguments, or as one tuple or list, also by name. A form without separate
-    /// arguments has one argument instead. If the parameter `is_required`, there must be an argument.
+    /// arguments has one argument instead.
     pub fn variadic<'b, T: Variadic + FromArgument<'b, 'py>>(
         &'b self,
         position: usize,
         name: &'static str,
-        is_required: bool,
     ) -> PyResult<T> {
         let name = self.name(name);
         if !self.signature.is_variadic {
             return required(name, self.present(position)?);
         }
-        let named = self.optional(position);
-        if is_required && named.is_none() && self.separate.is_empty() {
-            let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
-            return Err(PyTypeError::new_err(message));
-        }
-        T::from_separate(self.py, name, self.separate, named)
+        T::from_separate(self.py, name, self.separate, self.optional(position))
     }
 
     /// Returns the tensor that an in-place form changes.

@@ -147,6 +147,10 @@ impl Variadic for Ints {
         named: OptionalArg<'_, 'py>,
     ) -> PyResult<Self> {
         match (ints, named) {
+            ([], None) => {
+                let message = format!("{name} must be ints, or one tuple or list of them, got nothing");
+                Err(PyTypeError::new_err(message))
+            }
             ([one], None) => required(name, one),
             (ints, None) => {
                 let ints = ints.iter().map(|int| required(name, int));
@@ -263,6 +267,8 @@ impl Variadic for SizesOrDType {
             }
         }
         match (args, named) {
+            // `view(dtype=...)`.
+            ([], None) => Ok(SizesOrDType::Sizes(Ints(Vec::new()))),
             ([one], None) => required(name, one),
             _ => Ints::from_separate(py, name, args, named).map(SizesOrDType::Sizes),
         }

@@ -26,7 +26,12 @@ impl Tensor {
 
     /// Returns a copy in row-major order.
     pub fn contiguous_copy(&self) -> Result<Tensor> {
-        let out = iterate::copy_as("clone", self, Layout::contiguous(self.shape()))?;
+        self.copy_as(Layout::contiguous(self.shape()))
+    }
+
+    /// Returns a copy with a layout without gaps.
+    pub(crate) fn copy_as(&self, layout: Layout) -> Result<Tensor> {
+        let out = iterate::copy_as("clone", self, layout)?;
         NodeBuilder::record_linear("CloneBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
         Ok(out)
     }

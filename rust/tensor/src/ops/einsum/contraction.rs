@@ -20,13 +20,9 @@ impl Term {
         for (&label, (&size, &stride)) in labels.iter().zip(dims) {
             match distinct.iter().position(|known| *known == label) {
                 Some(at) => {
-                    if let (Some(known), Some(step)) = (shape.get_mut(at), strides.get_mut(at)) {
-                        // A size of 1 is broadcast, so it adds no step.
-                        if *known == 1 {
-                            (*known, *step) = (size, stride);
-                        } else if size != 1 {
-                            *step += stride;
-                        }
+                    if let (Some(known), Some(step)) = (shape.get(at), strides.get_mut(at)) {
+                        debug_assert_eq!(*known, size, "sizes of a label");
+                        *step += stride;
                     }
                 }
                 None => {

@@ -53,11 +53,16 @@ impl Equation {
         Ok(Equation { inputs, output })
     }
 
-    /// Returns an error unless dimensions with the same label have the same size. Sizes of 1 are broadcast.
+    /// Returns an error unless dimensions with the same label have the same size. Between operands, sizes of 1 are broadcast.
     pub fn check_sizes(&self, operands: &[Tensor]) -> Result<()> {
         let mut sizes: BTreeMap<Label, usize> = BTreeMap::new();
         for (index, (labels, operand)) in self.inputs.iter().zip(operands).enumerate() {
-            for (&label, &size) in labels.iter().zip(operand.shape()) {
+            let dims = || labels.iter().zip(operand.shape());
+            for (position, (&label, &size)) in dims().enumerate() {
+                if dims().take(position).any(|(&known, &other)| known == label && other != size) {
+                    let expected = format!("have one size in all dimensions with label {label}");
+                    return Err(err_operand(index, expected, operand));
+                }
                 let known = sizes.entry(label).or_insert(size);
                 if *known == 1 {
                     *known = size;

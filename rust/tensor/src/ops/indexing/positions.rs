@@ -35,7 +35,7 @@ impl IndexRule {
     pub fn along(op: &'static str) -> Self {
         let error = |IndexBounds { rule, size, .. }: IndexBounds, index| {
             let IndexRule { op, argument, wraps, .. } = rule;
-            let least = if wraps { format!("-{size}, ") } else { String::new() };
+            let least = if wraps && size > 0 { format!("-{size}, ") } else { String::new() };
             let message = format!("must contain positions of range({least}{size}), got {index}");
             Error::argument(ErrorKind::Index, op, argument, message)
         };

@@ -18,7 +18,7 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     tensor([[4, 3],
 ///             [2, 1]])
 #[tensor_op(function, method, example = "x, (1,)")]
-fn flip(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result<CoreTensor>;
+fn flip(input: &CoreTensor, #[variadic(method)] dims: &Ints) -> Result<CoreTensor>;
 
 /// Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
 ///

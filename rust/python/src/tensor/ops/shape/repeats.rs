@@ -20,7 +20,7 @@ use crate::tensor::operation::{IntOrTensor, Ints, tensor_op};
 ///     tensor([[1, 2, 1, 2],
 ///             [1, 2, 1, 2]])
 #[tensor_op(method, long, example = "x, 2, 1, 3")]
-fn repeat(input: &CoreTensor, #[variadic(required)] repeats: &Ints) -> Result<CoreTensor>;
+fn repeat(input: &CoreTensor, #[variadic] repeats: &Ints) -> Result<CoreTensor>;
 
 /// Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 ///
@@ -35,7 +35,7 @@ fn repeat(input: &CoreTensor, #[variadic(required)] repeats: &Ints) -> Result<Co
 ///     >>> interlock.tile(interlock.tensor([1, 2]), (2,))
 ///     tensor([1, 2, 1, 2])
 #[tensor_op(function, method, long, example = "x, (2,)")]
-fn tile(input: &CoreTensor, #[variadic(method, required)] dims: &Ints) -> Result<CoreTensor>;
+fn tile(input: &CoreTensor, #[variadic(method)] dims: &Ints) -> Result<CoreTensor>;
 
 /// Return a copy in which elements along a dimension are repeated, each one several times in a row.
 ///

@@ -34,7 +34,7 @@ use crate::tensor::operation::{Sizes, WriteTo, tensor_op};
 fn resize_(
     _to: WriteTo,
     input: &CoreTensor,
-    #[variadic(required)] size: &Sizes,
+    #[variadic] size: &Sizes,
     #[keyword] memory_format: Option<RowMajor>,
 ) -> Result<CoreTensor> {
     match memory_format {
