@@ -148,7 +148,7 @@ class Graph(_Graph):
         # A wait that a capture refuses would be reported instead of the second capture.
         if not current_stream().is_capturing():
             synchronize()
-            # Memory of graphs that were destroyed remains cached in their pools, where this capture cannot reuse it.
+            # The memory of destroyed graphs remains cached in their pools, which this capture does not use.
             empty_cache()
         self.capture_begin()
         return self
