@@ -75,8 +75,8 @@ pub(crate) fn check_zero(name: &str, field: u32) -> Result<()> {
 }
 
 /// Returns a field that is 0 or 1.
-pub(crate) fn flag_bit(name: &str, field: u32) -> Result<bool> {
-    match field {
+pub(crate) fn flag_bit(name: &str, field: impl Into<i64>) -> Result<bool> {
+    match field.into() {
         0 => Ok(false),
         1 => Ok(true),
         other => Err(Failure::argument(name, "0 or 1", other)),

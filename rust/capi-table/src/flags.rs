@@ -148,6 +148,17 @@ unsafe fn type_from_c(declaration: &InterlockFlagDecl) -> Result<FlagType> {
     let default = default.filter(|_| !(optional && default_is_none));
     let minimum = value("minimum", &declaration.minimum)?;
     let maximum = value("maximum", &declaration.maximum)?;
+    for (field, bound) in [("minimum", &minimum), ("maximum", &maximum)] {
+        let has_bounds =
+            matches!(declaration.kind, INTERLOCK_KIND_COUNT | INTERLOCK_KIND_INTEGER | INTERLOCK_KIND_FLOAT);
+        if !has_bounds && !matches!(bound, None | Some(InputValue::None)) {
+            return Err(Failure::argument(
+                &format!("flag_register: declaration.{field}"),
+                "empty for this kind",
+                "a value",
+            ));
+        }
+    }
     let flag_type = match declaration.kind {
         INTERLOCK_KIND_BOOL => FlagType::Switch { default: boolean(default)? },
         INTERLOCK_KIND_COUNT => FlagType::Count {

@@ -5,10 +5,11 @@ use interlock_core::binding::modes::{enter_bits, write_bits};
 use interlock_core::binding::thread::mode_word_address;
 use interlock_sys::*;
 
+use crate::arguments::flag_bit;
 use crate::entry::{Failure, Result, run};
 use crate::scopes::store_guard;
 
-/// Refuses bits that no mode has.
+/// Refuses bits that no mode has, and modes outside of the mask.
 fn check_bits(entry: &str, mask: u8, modes: u8) -> Result<()> {
     let known = Mode::ALL.into_iter().fold(0, |bits, mode| bits | mode as u8);
     for (argument, bits) in [("mask", mask), ("modes", modes)] {
@@ -16,6 +17,10 @@ fn check_bits(entry: &str, mask: u8, modes: u8) -> Result<()> {
             let (name, given) = (format!("{entry}: {argument}"), format!("{bits:#x}"));
             return Err(Failure::argument(&name, "a combination of INTERLOCK_MODE_*", given));
         }
+    }
+    if modes & !mask != 0 {
+        let (name, given) = (format!("{entry}: modes"), format!("{modes:#x}"));
+        return Err(Failure::argument(&name, &format!("bits of the mask {mask:#x}"), given));
     }
     Ok(())
 }
@@ -46,7 +51,10 @@ pub(crate) unsafe extern "C" fn enter_inference(
 ) -> i32 {
     // SAFETY: the contract of the table.
     unsafe {
-        run(error, || store_guard("inference_mode_enter", guard, || Ok(autograd::inference_mode(is_on != 0))))
+        run(error, || {
+            let is_on = flag_bit("inference_mode_enter: is_on", is_on)?;
+            store_guard("inference_mode_enter", guard, || Ok(autograd::inference_mode(is_on)))
+        })
     }
 }
 

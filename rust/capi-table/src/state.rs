@@ -3,7 +3,7 @@
 use interlock::state::{self, ThreadState};
 use interlock_sys::*;
 
-use crate::arguments::Handle;
+use crate::arguments::{Handle, flag_bit};
 use crate::entry::{run, run_infallible};
 use crate::scopes::store_guard;
 
@@ -17,9 +17,14 @@ pub(crate) unsafe extern "C" fn capture(
     state: *mut *mut InterlockState,
     error: *mut InterlockError,
 ) -> i32 {
-    let capture = || if is_pinned != 0 { ThreadState::capture_pinned() } else { ThreadState::capture() };
     // SAFETY: the contract of the table.
-    unsafe { run(error, || Handle::store("state_capture: state", state, capture())) }
+    unsafe {
+        run(error, || {
+            let is_pinned = flag_bit("state_capture: is_pinned", is_pinned)?;
+            let captured = if is_pinned { ThreadState::capture_pinned() } else { ThreadState::capture() };
+            Handle::store("state_capture: state", state, captured)
+        })
+    }
 }
 
 pub(crate) unsafe extern "C" fn enter(

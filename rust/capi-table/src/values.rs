@@ -5,7 +5,7 @@ use interlock_core::binding::flags::{PlainValue, interned_text};
 use interlock_sys::*;
 use once_cell::race::OnceBox;
 
-use crate::arguments::{array, check_zero, static_text, text};
+use crate::arguments::{array, check_zero, flag_bit, static_text, text};
 use crate::entry::{Failure, Result};
 
 /// Returns a value for C.
@@ -108,7 +108,7 @@ pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputVa
     let integer = || unsafe { value.data.integer };
     Ok(Some(match value.kind {
         INTERLOCK_VALUE_NONE => InputValue::None,
-        INTERLOCK_VALUE_BOOL => InputValue::Bool(integer() != 0),
+        INTERLOCK_VALUE_BOOL => InputValue::Bool(flag_bit("data.integer", integer())?),
         INTERLOCK_VALUE_INTEGER => InputValue::Integer(integer()),
         // SAFETY: as above.
         INTERLOCK_VALUE_FLOAT => InputValue::Float(unsafe { value.data.number }),

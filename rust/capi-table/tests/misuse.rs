@@ -397,10 +397,10 @@ fn reserved_fields_and_unknown_bits_are_refused() {
     };
     let null_text = InterlockText { data: null(), bytes: 0 };
     let none = InterlockValue { kind: INTERLOCK_VALUE_NONE, ..value(0) };
-    let register = |is_optional, reserved| {
+    let register_as = |kind, is_optional, reserved, maximum| {
         let declaration = InterlockFlagDecl {
             size: size_of::<InterlockFlagDecl>() as u32,
-            kind: INTERLOCK_KIND_COUNT,
+            kind,
             is_optional,
             reserved,
             name: view("capi_test.reserved"),
@@ -409,13 +409,16 @@ fn reserved_fields_and_unknown_bits_are_refused() {
             affects: null_text,
             default_value: none,
             minimum: none,
-            maximum: none,
+            maximum,
             choices: InterlockNames { items: null(), count: 0 },
         };
         failure(|error| unsafe {
             (api.flag_register)(&raw const declaration, &mut flag(), null_mut(), error)
         })
     };
+    let register = |is_optional, reserved| register_as(INTERLOCK_KIND_COUNT, is_optional, reserved, none);
+    let one =
+        InterlockValue { kind: INTERLOCK_VALUE_INTEGER, data: InterlockData { integer: 1 }, ..value(0) };
     let bits = "a combination of INTERLOCK_MODE_*";
     for ((code, text), expected) in [
         (
@@ -430,8 +433,31 @@ fn reserved_fields_and_unknown_bits_are_refused() {
             failure(|error| unsafe { (api.modes_write)(0xff, 0, error) }),
             format!("modes_write: mask must be {bits}, got 0xff"),
         ),
+        (
+            failure(|error| unsafe { (api.modes_enter)(0, 1, out, error) }),
+            "modes_enter: modes must be bits of the mask 0x0, got 0x1".to_owned(),
+        ),
+        (
+            failure(|error| unsafe { (api.inference_mode_enter)(7, out, error) }),
+            "inference_mode_enter: is_on must be 0 or 1, got 7".to_owned(),
+        ),
+        (
+            failure(|error| unsafe { (api.state_capture)(3, null_mut(), error) }),
+            "state_capture: is_pinned must be 0 or 1, got 3".to_owned(),
+        ),
+        (
+            write(
+                0,
+                InterlockValue { kind: INTERLOCK_VALUE_BOOL, data: InterlockData { integer: 5 }, ..value(0) },
+            ),
+            "flags_write: writes[0].value.data.integer must be 0 or 1, got 5".to_owned(),
+        ),
         (write(1, value(0)), "flags_write: writes[0].reserved must be 0, got 1".to_owned()),
         (write(0, value(1)), "flags_write: writes[0].value.reserved must be 0, got 1".to_owned()),
+        (
+            register_as(INTERLOCK_KIND_BOOL, 0, 0, one),
+            "flag_register: declaration.maximum must be empty for this kind, got a value".to_owned(),
+        ),
         (register(7, 0), "flag_register: declaration.is_optional must be 0 or 1, got 7".to_owned()),
         (register(0, 1), "flag_register: declaration.reserved must be 0, got 1".to_owned()),
     ] {
