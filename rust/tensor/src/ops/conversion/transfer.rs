@@ -60,11 +60,11 @@ impl Tensor {
             }
             _ => to_placement("to", iterate::cast(&self.detach(), dtype)?, placement, non_blocking)?,
         };
-        if dtype.is_floating_point() {
-            // The engine moves the gradient to the device and type of the input.
-            NodeBuilder::record_linear("ToCopyBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
+        if !dtype.is_floating_point() {
+            return Ok(out);
         }
-        Ok(out)
+        // The engine moves the gradient to the device and type of the input.
+        NodeBuilder::record_linear("ToCopyBackward0", self, out, |gradient| Ok(gradient.clone()))
     }
 
     /// Copies the elements to pinned CPU memory. Returns the same tensor if it is pinned.

@@ -32,11 +32,11 @@ pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &L
     let whole = iterate::cast(&whole, gradient.dtype())?;
     let source_layout = geometry.clone();
     let out = whole.alias(geometry);
-    NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, &out, move |second| {
+    NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, out, move |second| {
         let whole = copy_with_layout(second, &source_layout)?;
         as_strided(&whole, part.clone())
-    })?;
-    out.contiguous()
+    })?
+    .contiguous()
 }
 
 impl Tensor {

@@ -61,8 +61,7 @@ impl Triangle {
         let out = input.detach().contiguous_copy()?;
         self.clear_outside(&out, &mask)?;
         let [.., node] = self.names();
-        NodeBuilder::record_linear(node, input, &out, move |gradient| self.of(gradient, diagonal))?;
-        Ok(out)
+        NodeBuilder::record_linear(node, input, out, move |gradient| self.of(gradient, diagonal))
     }
 
     fn of_inplace(self, target: &Tensor, diagonal: i64) -> Result<&Tensor> {

@@ -17,8 +17,7 @@ impl Tensor {
         let out = dispatch_size!(bits.dtype(), T => flip::<T>(&bits, &flipped))?;
         let out = iterate::reinterpret(&out, self.dtype());
         let dims = dims.to_vec();
-        NodeBuilder::record_linear("FlipBackward0", self, &out, move |gradient| gradient.flip(&dims))?;
-        Ok(out)
+        NodeBuilder::record_linear("FlipBackward0", self, out, move |gradient| gradient.flip(&dims))
     }
 
     /// Returns a copy with the second dimension in reverse order: `torch.fliplr`.
@@ -69,8 +68,7 @@ impl Tensor {
         let back: Vec<i64> =
             shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
         let dims: Vec<i64> = dims.iter().rev().copied().collect();
-        NodeBuilder::record_linear("RollBackward0", self, &out, move |gradient| gradient.roll(&back, &dims))?;
-        Ok(out)
+        NodeBuilder::record_linear("RollBackward0", self, out, move |gradient| gradient.roll(&back, &dims))
     }
 }
 

@@ -75,12 +75,11 @@ impl Tensor {
             copy.alias(Layout::contiguous(&shape))
         };
         let before = self.shape().to_vec();
-        NodeBuilder::record_linear("RepeatBackward0", self, &out, move |gradient| {
+        NodeBuilder::record_linear("RepeatBackward0", self, out, move |gradient| {
             let parts = gradient.reshaped(&interleaved)?;
             let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
             sum.reshaped(&before)
-        })?;
-        Ok(out)
+        })
     }
 
     /// Returns a copy in which each element along a dimension is repeated `repeats` times in a row. Without a dimension the

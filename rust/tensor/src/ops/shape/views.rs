@@ -24,8 +24,7 @@ pub(crate) fn view(
         return Ok(out);
     }
     track_view(&out, source);
-    NodeBuilder::record_linear(name, source, &out, backward)?;
-    Ok(out)
+    NodeBuilder::record_linear(name, source, out, backward)
 }
 
 pub(crate) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
@@ -83,10 +82,9 @@ impl Tensor {
             view_strides(copy.layout(), shape).ok_or_else(|| copy.err_view_needs_copy("reshape", shape))?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
-        NodeBuilder::record_linear("UnsafeViewBackward0", &copy, &out, move |gradient| {
+        NodeBuilder::record_linear("UnsafeViewBackward0", &copy, out, move |gradient| {
             gradient.reshaped(&before)
-        })?;
-        Ok(out)
+        })
     }
 
     /// Returns a view with permuted dimensions: dimension `i` of the result is dimension `order[i]` of this tensor.
