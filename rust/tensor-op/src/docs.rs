@@ -1,7 +1,7 @@
 //! The documentation of an operation and of its forms.
 
 use crate::parameter::Argument;
-use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, LEAF};
+use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, IMPLIED_ERRORS, IMPLIED_RESULTS, LEAF};
 
 const OUT_OF_RESULTS: &str = "out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
     None for new ones.";
@@ -43,13 +43,18 @@ impl Docs {
     pub fn parse(lines: &[String], arguments: &[Argument], out: Out) -> Result<Self, String> {
         let mut docs = Docs { out, ..Docs::default() };
         let mut section = &mut docs.summary;
+        // The frequent entries, and the arguments whose entry is a sentence.
+        let mut named = Vec::new();
         for line in lines {
             match line.as_str() {
                 "Args:" => section = &mut docs.arguments,
                 "Returns:" => section = &mut docs.returns,
                 "Raises:" => section = &mut docs.raises,
                 "Example:" => section = &mut docs.example,
-                _ => section.extend(with_entry(line)?),
+                _ => {
+                    named.extend(name_in_braces(line));
+                    section.extend(with_entry(line)?);
+                }
             }
         }
         for lines in
@@ -59,8 +64,15 @@ impl Docs {
                 lines.pop();
             }
         }
+        let written = entries(&docs.arguments);
+        let has_sentence = |argument: &&Argument| written.iter().all(|(name, _)| *name != argument.name);
+        named.extend(arguments.iter().filter(has_sentence).map(|argument| argument.name.as_str()));
         docs.arguments = all_arguments(&docs.arguments, arguments)?;
+        docs.raises.extend(implied_errors(&docs.raises, &named));
         docs.raises.extend(further_errors(&docs.raises, arguments));
+        for (_, sentence) in IMPLIED_RESULTS.iter().filter(|(name, _)| named.contains(name)) {
+            docs.returns_by_default(sentence);
+        }
         Ok(docs)
     }
 
@@ -143,11 +155,13 @@ fn see(function: &str) -> String {
     format!("See `{function}`.")
 }
 
+fn name_in_braces(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('{')?.strip_suffix('}')
+}
+
 /// Replaces a line `{NAME}` by the lines of the entry of the name, which may be several or none.
 fn with_entry(line: &str) -> Result<Vec<String>, String> {
-    let Some(named) = line.trim().strip_prefix('{').and_then(|line| line.strip_suffix('}')) else {
-        return Ok(vec![line.to_owned()]);
-    };
+    let Some(named) = name_in_braces(line) else { return Ok(vec![line.to_owned()]) };
     match ENTRIES.iter().find(|(name, _)| *name == named) {
         Some((_, "")) => Ok(Vec::new()),
         Some((_, entry)) => Ok(format!("    {entry}").lines().map(str::to_owned).collect()),
@@ -191,6 +205,14 @@ fn all_arguments(written: &[String], arguments: &[Argument]) -> Result<Vec<Strin
         Some((name, _)) => Err(format!("`Args` has an entry for `{name}`, which is no argument")),
         None => Ok(all),
     }
+}
+
+/// Returns the entries of the errors that entries and sentences with these names imply, unless one of the same error is written.
+fn implied_errors(written: &[String], named: &[&str]) -> Vec<String> {
+    let written = entries(written);
+    let is_written = |error: &str| written.iter().any(|(name, _)| error.starts_with(&format!("{name}:")));
+    let implied = IMPLIED_ERRORS.iter().filter(|(name, error)| named.contains(name) && !is_written(error));
+    implied.map(|(_, error)| format!("    {error}")).collect()
 }
 
 /// Returns the entries of the errors that follow from the arguments, unless a written entry of the error mentions the
