@@ -152,9 +152,7 @@ fn compute(
     spans: &[Span],
     part: Range<usize>,
 ) -> Result<()> {
-    if !elements.are_within(spans) {
-        return Err(Error::resized(op));
-    }
+    Error::when(!elements.are_within(spans), || Error::resized(op))?;
     // SAFETY: the locks are held until all threads have ended, and each writes elements of its own.
     let shared = unsafe { Shared::new(spans) };
     let run = |range: Range<usize>| {

@@ -171,9 +171,7 @@ impl Reduction {
         let &[target, source] = spans else { return Err(Error::resized(op)) };
         let is_within = self.plan.required_bytes(1, self.stored.size()) <= source.bytes
             && self.count * self.dtype.size() <= target.bytes;
-        if !is_within {
-            return Err(Error::resized(op));
-        }
+        Error::when(!is_within, || Error::resized(op))?;
         let mut states = States::new(reduce_loop, self.count)?;
         // Tiles of other results need no order, and on one thread are only slower.
         let tiles = Tiles::of(&self.plan, self.count).filter(|tiles| threads > 1 || tiles.step == 0);

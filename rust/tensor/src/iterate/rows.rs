@@ -266,9 +266,7 @@ pub(crate) fn zip_rows<T: Element>(
 ) -> Result<Tensor> {
     debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
-    if a.numel() != b.numel() {
-        return Err(Error::resized(op));
-    }
+    Error::when(a.numel() != b.numel(), || Error::resized(op))?;
     let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);

@@ -459,9 +459,7 @@ pub(crate) fn matmul_by<T: Element, A: Element, B: Element>(
     let MatrixBatch { pairs, left, right } = &batch;
     let count = pairs.numel().saturating_mul(left.rows).saturating_mul(right.columns);
     // Another thread may have resized an operand since its sizes were checked.
-    if left.columns != right.rows {
-        return Err(Error::resized(OP));
-    }
+    Error::when(left.columns != right.rows, || Error::resized(OP))?;
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
     let chunk_work = by.chunk_work();
     let parts = TiledMatmul::new(batch, by, threads);

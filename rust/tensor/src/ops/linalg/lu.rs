@@ -109,14 +109,9 @@ impl Tensor {
         check_matrices(OP, "B", b)?;
         check_operands(OP, self, b)?;
         check_dtype(OP, "pivots", pivots, (DType::Int32, "; int() converts it"))?;
-        if Some(pivots.shape()) != self.shape().split_last().map(|(_, shape)| shape) {
-            return Err(Error::shape(
-                OP,
-                "pivots",
-                "have the shape of LU without its last dimension",
-                pivots.shape(),
-            ));
-        }
+        Error::when(Some(pivots.shape()) != self.shape().split_last().map(|(_, shape)| shape), || {
+            Error::shape(OP, "pivots", "have the shape of LU without its last dimension", pivots.shape())
+        })?;
         let [rows, columns] = matrix_sizes(b);
         if size != if is_left { rows } else { columns } {
             return Err(err_sizes(OP, "LU", is_left, self, b));

@@ -43,9 +43,7 @@ impl Tensor {
     /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
     pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
         let op = "as_strided";
-        if shape.len() != strides.len() {
-            return Err(err_stride_count(op, shape, strides));
-        }
+        Error::when(shape.len() != strides.len(), || err_stride_count(op, shape, strides))?;
         checked_numel(op, shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {

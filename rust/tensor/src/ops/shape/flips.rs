@@ -41,16 +41,12 @@ impl Tensor {
     pub fn roll(&self, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
         let op = "roll";
         let is_flat = dims.is_empty() && shifts.len() == 1;
-        if shifts.is_empty() {
-            return Err(Error::value(op, "shifts", "contain a number", Tuple(shifts)));
-        }
+        Error::when(shifts.is_empty(), || Error::value(op, "shifts", "contain a number", Tuple(shifts)))?;
         if !is_flat && shifts.len() != dims.len() {
             let expected = format!("have a dimension for each of {} shifts", shifts.len());
             return Err(Error::value(op, "dims", expected, Tuple(dims)));
         }
-        if !is_flat && self.ndim() == 0 {
-            return Err(Error::needs_dimension(op, ErrorKind::Index));
-        }
+        Error::when(!is_flat && self.ndim() == 0, || Error::needs_dimension(op, ErrorKind::Index))?;
         let source = self.detach();
         let out = if is_flat {
             let flat = source.contiguous()?.reshaped(&[source.numel()])?;

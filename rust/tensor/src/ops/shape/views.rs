@@ -94,9 +94,7 @@ impl Tensor {
             let expected = format!("name each of the {} dimensions once", self.ndim());
             Error::value(op, "dims", expected, Tuple(order))
         };
-        if order.len() != self.ndim() {
-            return Err(err_dims());
-        }
+        Error::when(order.len() != self.ndim(), err_dims)?;
         let order = order
             .iter()
             .map(|&dim| wrap_argument(op, "dims", dim, self.ndim()))
@@ -239,12 +237,8 @@ impl Tensor {
     /// Returns a view of `length` indices of a dimension from `start` on.
     pub fn narrow(&self, dim: i64, start: i64, length: i64) -> Result<Tensor> {
         let op = "narrow";
-        if self.ndim() == 0 {
-            return Err(Error::shape(op, "input", "have a dimension", self.shape()));
-        }
-        if length < 0 {
-            return Err(Error::value(op, "length", "not be negative", length));
-        }
+        Error::when(self.ndim() == 0, || Error::shape(op, "input", "have a dimension", self.shape()))?;
+        Error::when(length < 0, || Error::value(op, "length", "not be negative", length))?;
         let at = wrap_dim(op, dim, self.ndim())?;
         let size = self.shape().get(at).copied().map_or(Ok(0), i64::try_from).unwrap_or(i64::MAX);
         let first = if start < 0 { start.saturating_add(size) } else { start };
