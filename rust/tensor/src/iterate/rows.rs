@@ -202,21 +202,6 @@ pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
     length: usize,
     shape: &[usize],
     width: usize,
-    f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static,
-) -> Result<Tensor> {
-    try_along_last_dim(op, source, length, shape, width, move |row: &[T], out: &mut [U]| {
-        f(row, out);
-        Ok(())
-    })
-}
-
-/// Like [`apply_along_last_dim`], with a function that may fail.
-pub(crate) fn try_along_last_dim<T: Element, U: Element>(
-    op: &'static str,
-    source: &Tensor,
-    length: usize,
-    shape: &[usize],
-    width: usize,
     f: impl Fn(&[T], &mut [U]) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Tensor> {
     debug_assert_eq!(source.dtype(), T::DTYPE);
@@ -246,7 +231,7 @@ pub(crate) fn map_rows<T: Element>(
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
-        // SAFETY: as in `try_along_last_dim`; the function returns what it initialized.
+        // SAFETY: as in `apply_along_last_dim`; the function returns what it initialized.
         let written = unsafe { f(slice(row, length), slice_mut(out, length)) };
         debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
         Ok(())
@@ -271,7 +256,7 @@ pub(crate) fn zip_rows<T: Element>(
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _]| {
-        // SAFETY: as in `try_along_last_dim`.
+        // SAFETY: as in `apply_along_last_dim`.
         unsafe { f(slice(a, length), slice(b, length), slice_mut(out, length)) }
     });
     let [out] = rows.launch([(a.shape(), T::DTYPE)], sources, row)?;

@@ -9,7 +9,7 @@ use super::{
     identity_like, lu_info, matrix_sizes, scale_columns, shown_info, transposed,
 };
 use crate::elementwise::equal;
-use crate::iterate::try_along_last_dim;
+use crate::iterate::apply_along_last_dim;
 use crate::layout::signed;
 use crate::ops::elementwise::operand::check_dtype;
 use crate::ops::shape::join::cat;
@@ -31,7 +31,7 @@ pub(super) fn permutation_of(op: &'static str, pivots: &Tensor, rows: usize) -> 
         let order = counted(0, rows, (DType::Int64, pivots.placement()))?;
         return expanded(&order, &shape);
     }
-    try_along_last_dim(op, &pivots, steps, &shape, rows, move |pivots: &[i32], order: &mut [i64]| {
+    apply_along_last_dim(op, &pivots, steps, &shape, rows, move |pivots: &[i32], order: &mut [i64]| {
         order.iter_mut().zip(0..).for_each(|(order, row)| *order = row);
         for (step, &pivot) in pivots.iter().enumerate() {
             let other = usize::try_from(pivot).ok().and_then(|pivot| pivot.checked_sub(1));

@@ -149,6 +149,11 @@ fn scan<T: Element, A: Element>(
             (total, *out) = (Some(next), next.cast());
         };
         let items = out.iter_mut().zip(row);
-        if is_reverse { items.rev().for_each(step) } else { items.for_each(step) }
+        if is_reverse {
+            items.rev().for_each(step)
+        } else {
+            items.for_each(step)
+        }
+        Ok(())
     })
 }
