@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use interlock::accelerator::check_interrupts;
-
 use super::copy::copy_as;
 use super::launch::{Launch, Target, threads_on};
 use super::parallel::{Shared, THREADED_ELEMENTS, TILE, for_each};
@@ -171,17 +169,8 @@ impl Rows {
             return launch.enqueue(device, Box::new(move |spans| self.run(0..self.count, spans, &*row)));
         }
         let is_long = targets.iter().any(Target::is_long);
-        let mut first = 0usize;
-        // No lock is held between chunks, because a signal handler that runs there may use the same tensors.
-        loop {
-            let part = first..self.count.min(first.saturating_add(self.chunk));
-            first = part.end;
-            launch.run_on_cpu(is_long, &mut |spans| self.run(part.clone(), spans, &*row))?;
-            if first == self.count {
-                return Ok(());
-            }
-            check_interrupts()?;
-        }
+        launch
+            .run_in_chunks(is_long, (self.count, self.chunk), &mut |part, spans| self.run(part, spans, &*row))
     }
 }
 
