@@ -153,7 +153,7 @@ impl Error {
 
     /// Returns an error if a condition applies.
     #[inline]
-    pub(crate) fn when(applies: bool, error: impl FnOnce() -> Error) -> Result<()> {
+    pub fn when(applies: bool, error: impl FnOnce() -> Error) -> Result<()> {
         if applies { Err(error()) } else { Ok(()) }
     }
 
