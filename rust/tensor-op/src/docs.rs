@@ -1,7 +1,7 @@
 //! The documentation of an operation and of its forms.
 
 use crate::parameter::Argument;
-use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, LEAF};
+use crate::sentences::{ARGUMENTS, ENTRIES, ERRORS, IMPLIED_ERRORS, IMPLIED_RESULTS, LEAF};
 
 const OUT_OF_RESULTS: &str = "out: The tensor that receives the result, or two, as a tuple or list, for a named tuple; they are returned. \
     None for new ones.";
@@ -43,13 +43,18 @@ impl Docs {
     pub fn parse(lines: &[String], arguments: &[Argument], out: Out) -> Result<Self, String> {
         let mut docs = Docs { out, ..Docs::default() };
         let mut section = &mut docs.summary;
+        // The frequent entries, and the arguments whose entry is a sentence.
+        let mut named = Vec::new();
         for line in lines {
             match line.as_str() {
                 "Args:" => section = &mut docs.arguments,
                 "Returns:" => section = &mut docs.returns,
                 "Raises:" => section = &mut docs.raises,
                 "Example:" => section = &mut docs.example,
-                _ => section.extend(with_entry(line)?),
+                _ => {
+                    named.extend(name_in_braces(line));
+                    section.extend(with_entry(line)?);
+                }
             }
         }
         for lines in
@@ -59,8 +64,15 @@ impl Docs {
                 lines.pop();
             }
         }
+        let written = entries(&docs.arguments);
+        let has_sentence = |argument: &&Argument| written.iter().all(|(name, _)| *name != argument.name);
+        named.extend(arguments.iter().filter(has_sentence).map(|argument| argument.name.as_str()));
         docs.arguments = all_arguments(&docs.arguments, arguments)?;
+        docs.raises.extend(implied_errors(&docs.raises, &named));
         docs.raises.extend(further_errors(&docs.raises, arguments));
+        for (_, sentence) in IMPLIED_RESULTS.iter().filter(|(name, _)| named.contains(name)) {
+            docs.returns_by_default(sentence);
+        }
         Ok(docs)
     }
 
@@ -143,11 +155,13 @@ fn see(function: &str) -> String {
     format!("See `{function}`.")
 }
 
+fn name_in_braces(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('{')?.strip_suffix('}')
+}
+
 /// Replaces a line `{NAME}` by the lines of the entry of the name, which may be several or none.
 fn with_entry(line: &str) -> Result<Vec<String>, String> {
-    let Some(named) = line.trim().strip_prefix('{').and_then(|line| line.strip_suffix('}')) else {
-        return Ok(vec![line.to_owned()]);
-    };
+    let Some(named) = name_in_braces(line) else { return Ok(vec![line.to_owned()]) };
     match ENTRIES.iter().find(|(name, _)| *name == named) {
         Some((_, "")) => Ok(Vec::new()),
         Some((_, entry)) => Ok(format!("    {entry}").lines().map(str::to_owned).collect()),
@@ -191,6 +205,14 @@ fn all_arguments(written: &[String], arguments: &[Argument]) -> Result<Vec<Strin
         Some((name, _)) => Err(format!("`Args` has an entry for `{name}`, which is no argument")),
         None => Ok(all),
     }
+}
+
+/// Returns the entries of the errors that entries and sentences with these names imply, unless one of the same error is written.
+fn implied_errors(written: &[String], named: &[&str]) -> Vec<String> {
+    let written = entries(written);
+    let is_written = |error: &str| written.iter().any(|(name, _)| error.starts_with(&format!("{name}:")));
+    let implied = IMPLIED_ERRORS.iter().filter(|(name, error)| named.contains(name) && !is_written(error));
+    implied.map(|(_, error)| format!("    {error}")).collect()
 }
 
 /// Returns the entries of the errors that follow from the arguments, unless a written entry of the error mentions the
@@ -238,87 +260,4 @@ fn joined(summary: &[String], sections: [&Vec<String>; 4], sentence: &str) -> St
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LINES: &str = "\
-Return the sums along a dimension.
-
-Args:
-    dim: The dimension, which is
-        one of the tensor.
-
-Raises:
-    {no_tensors}
-    {wrong_any}
-
-Example:
-    >>> interlock.sums(x, 0)
-    tensor([1, 3])
-";
-
-    fn docs(has_out: bool) -> Docs {
-        let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
-        let argument = |(name, kind): (&str, &str)| Argument { name: name.to_owned(), kind: kind.to_owned() };
-        let arguments = [("input", "CoreTensor"), ("dim", "Option<i64>"), ("keepdim", "bool")].map(argument);
-        Docs::parse(&lines, &arguments, if has_out { Out::Result { is_exact: true } } else { Out::None })
-            .unwrap()
-    }
-
-    #[test]
-    fn function_has_all_sections_and_the_entries_of_out() {
-        let text = docs(true).of_function("sums", "sums2", None);
-        assert!(text.starts_with("Return the sums along a dimension.\n\nArgs:\n    input: The tensor.\n"));
-        assert!(text.contains("    out: The tensor that receives the result"));
-        assert!(text.contains(
-            "Raises:\n    ArgumentError: `tensors` is empty.\n    IndexError: The tensor does not have dimension `dim`.\n    \
-             DTypeError: `out` has another dtype than the result.\n    RuntimeError: `out`"
-        ));
-        assert!(text.ends_with(
-            "Example:\n    >>> import interlock\n    >>> interlock.sums2(x, 0)\n    tensor([1, 3])"
-        ));
-    }
-
-    #[test]
-    fn method_lacks_its_tensor_and_out_and_refers_to_the_function() {
-        let text = docs(true).of_method("input", "interlock.sums", None);
-        assert_eq!(
-            text,
-            "Return the sums along a dimension.\n\nSee `interlock.sums`.\n\nArgs:\n    dim: The dimension, which is\n        \
-             one of the tensor.\n    keepdim: Whether reduced dimensions remain, with size 1.\n\nRaises:\n    ArgumentError: \
-             `tensors` is empty.\n    IndexError: The tensor does not have dimension `dim`."
-        );
-    }
-
-    #[test]
-    fn written_entries_replace_sentences() {
-        let lines =
-            ["Args:", "    dim: A dim.", "Raises:", "    IndexError: `dim` is wrong."].map(str::to_owned);
-        let dim = Argument { name: "dim".to_owned(), kind: "i64".to_owned() };
-        let text = Docs::parse(&lines, &[dim], Out::None).unwrap().of_own_method("", None);
-        assert_eq!(text, "\n\nArgs:\n    dim: A dim.\n\nRaises:\n    IndexError: `dim` is wrong.");
-    }
-
-    #[test]
-    fn method_without_a_function_has_the_example() {
-        let text = docs(false).of_own_method("input", None);
-        assert!(text.contains(">>> import interlock") && !text.contains("See `"));
-    }
-
-    #[test]
-    fn in_place_form_returns_its_tensor_and_adds_errors() {
-        let text = docs(true).of_inplace("sums", Some("input"), "interlock.sums");
-        assert!(text.starts_with("In-place version of `sums`.\n\nSee `interlock.sums`."));
-        assert!(text.contains("Returns:\n    The tensor itself."));
-        assert!(text.contains("a leaf that requires grad") && !text.contains("out"));
-    }
-
-    #[test]
-    fn separate_arguments_have_an_entry() {
-        let text = docs(false).of_own_method("input", Some("dim"));
-        assert!(text.contains("    args: `dim`, as separate ints or as one tuple or list.\n    dim:"));
-    }
 }

@@ -58,10 +58,11 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 /// The macro takes the documentation of the function and adds:
 /// - An argument without an entry in `Args` gets the sentence that its name and type have in `sentences.rs`; if they have
 ///   none, the declaration is an error.
-/// - `Raises` gets the errors that the names and types of arguments imply, unless a written entry says more about one.
+/// - `Raises` gets the errors that frequent entries and the names and types of arguments imply, unless a written entry says
+///   more about one.
 /// - `{NAME}` stands for a frequent entry.
 /// - The entries of `out`, and imports before the example: of `interlock`, and of the module that has the function.
-/// - `Returns` of operations that change tensors in place, or return several views.
+/// - `Returns` of operations that change tensors in place, return several views, or have an entry that implies it.
 ///
 /// The other forms get what applies to them.
 ///

@@ -25,6 +25,7 @@ pub const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("device", "NewTensorLike", "The device; None means the device of the tensor."),
     ("requires_grad", "", "Whether operations on the tensor are recorded. Requires a floating-point dtype."),
     ("pin_memory", "", "Whether a CPU tensor is allocated in pinned memory."),
+    ("tensors", "Tensors", "The tensors, as an iterable."),
     // Comparisons and sorting.
     ("rtol", "f64", "The relative tolerance."),
     ("atol", "f64", "The absolute tolerance."),
@@ -45,6 +46,8 @@ pub const ARGUMENTS: &[(&str, &str, &str)] = &[
 pub const ERRORS: &[(&str, &str, &str)] = &[
     ("dim", "", "IndexError: The tensor does not have dimension `dim`."),
     ("dim", "Ints", "ArgumentError: `dim` names a dimension twice."),
+    ("tensors", "Tensors", "ArgumentError: `tensors` is empty."),
+    ("tensors", "Tensors", "RuntimeError: `tensors` contains tensors on different devices."),
     ("inplace", "bool",
         "RuntimeError: `inplace` is True for a leaf that requires grad while gradients are enabled, or for a tensor whose
         elements overlap."),
@@ -66,21 +69,15 @@ pub const LEAF: &str = "RuntimeError: The tensor is a leaf that requires grad wh
 pub const ENTRIES: &[(&str, &str)] = &[
     ("no_dims", "IndexError: The tensor does not have one of the dimensions."),
     ("no_dimensions", "ShapeError: The tensor has no dimensions."),
-    ("no_tensors", "ArgumentError: `tensors` is empty."),
-    ("devices", "RuntimeError: `tensors` contains tensors on different devices."),
     ("leaf", LEAF),
     ("no_broadcast", "ShapeError: The shapes cannot be broadcast."),
-    // The dtypes of operations on one tensor, and the errors for others.
+    // The dtypes of operations on one tensor.
     ("any", ""),
     ("floats", "input: The tensor. Integers and bools are converted to float32."),
     ("floats_only", "input: The tensor, of a floating-point dtype."),
     ("integral", "input: The tensor, of integers or bools."),
     ("numbers", "input: The tensor, of any dtype except bool."),
-    ("wrong_any", ""),
-    ("wrong_floats", ""),
-    ("wrong_floats_only", ANOTHER_DTYPE),
-    ("wrong_integral", ANOTHER_DTYPE),
-    ("wrong_numbers", ANOTHER_DTYPE),
+    ("floating", "input: A floating-point tensor."),
     // The second operand of operations on two, and the errors for their dtypes.
     ("other_any", ""),
     ("other_left", ""),
@@ -98,15 +95,13 @@ pub const ENTRIES: &[(&str, &str)] = &[
     ("wide_dtype",
         "dtype: The dtype to convert the elements to first. None means int64 for integers and bools, else no change."),
     ("float_dtype", "dtype: The floating-point dtype to convert the elements to first. None means no change."),
-    ("no_float_dtype", "DTypeError: The elements are not floating point, and `dtype` does not convert them."),
     ("no_bools", "DTypeError: The tensor is a bool tensor."),
     ("empty_dim", "IndexError: The reduced dimension has size 0."),
     // Fourier transforms.
     ("complex",
         "input: A floating-point tensor whose last dimension has size 2, the real and imaginary parts. Integers are
         converted to float32."),
-    ("no_complex", "ShapeError: `input` has no last dimension of size 2 after others."),
-    ("no_real", "ShapeError: `input` has no dimension."),
+    ("real", "input: A floating-point tensor. Integers are converted to float32."),
     ("fft_norm",
         "norm: The factor of the result: 1 for \"backward\" and None, 1 over the root of the number of points for
         \"ortho\", 1 over the number of points for \"forward\"."),
@@ -116,8 +111,29 @@ pub const ENTRIES: &[(&str, &str)] = &[
     // Linear algebra.
     ("matrices", "input: A symmetric matrix of float32 or float64, or a batch of them. One triangle is read."),
     ("square_a", "A: A square matrix of float32 or float64, or a batch of them."),
-    ("not_square", "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions."),
-    ("not_matrix", "ShapeError: There are fewer than 2 dimensions."),
-    ("not_float", "DTypeError: The dtype is not float32 or float64."),
     ("singular", "LinAlgError: A matrix is singular; the message has its position in the batch."),
 ];
+
+const NOT_SQUARE: &str = "ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.";
+const NOT_FLOAT: &str = "DTypeError: The dtype is not float32 or float64.";
+
+/// The errors that entries imply, by the name of the entry or, for a sentence, of the argument.
+#[rustfmt::skip]
+pub const IMPLIED_ERRORS: &[(&str, &str)] = &[
+    ("floats_only", ANOTHER_DTYPE),
+    ("integral", ANOTHER_DTYPE),
+    ("numbers", ANOTHER_DTYPE),
+    ("floating", "DTypeError: `input` is not floating point."),
+    ("float_dtype", "DTypeError: The elements are not floating point, and `dtype` does not convert them."),
+    ("complex", "ShapeError: `input` has no last dimension of size 2 after others."),
+    ("real", "ShapeError: `input` has no dimension."),
+    ("A", "ShapeError: There are fewer than 2 dimensions."),
+    ("A", NOT_FLOAT),
+    ("matrices", NOT_SQUARE),
+    ("matrices", NOT_FLOAT),
+    ("square_a", NOT_SQUARE),
+    ("square_a", NOT_FLOAT),
+];
+
+/// The results that entries imply, unless others are written.
+pub const IMPLIED_RESULTS: &[(&str, &str)] = &[("floating", "A tensor of the shape and dtype of `input`.")];

@@ -385,12 +385,8 @@ pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Re
     let numel: usize = given.iter().product();
     let err_sizes = |expected: &str| Error::sizes(op, "shape", expected, sizes);
     let unknown = sizes.iter().filter(|&&size| size == -1).count();
-    if unknown > 1 {
-        return Err(err_sizes("contain -1 at most once"));
-    }
-    if sizes.iter().any(|&size| size < -1) {
-        return Err(err_sizes("not be negative, except for one -1"));
-    }
+    Error::when(unknown > 1, || err_sizes("contain -1 at most once"))?;
+    Error::when(sizes.iter().any(|&size| size < -1), || err_sizes("not be negative, except for one -1"))?;
     let err_numel = || err_sizes(&format!("have as many elements as {}", Tuple(given)));
     let known = sizes
         .iter()
@@ -398,17 +394,11 @@ pub(crate) fn infer_size(op: &'static str, sizes: &[i64], given: &[usize]) -> Re
         .try_fold(1usize, |total, &size| total.checked_mul(usize::try_from(size).ok()?));
     let known = known.ok_or_else(err_numel)?;
     let inferred = if unknown == 0 {
-        if known != numel {
-            return Err(err_numel());
-        }
+        Error::when(known != numel, err_numel)?;
         0
     } else {
-        if known == 0 {
-            return Err(err_sizes("not contain 0 beside -1, which could be any size"));
-        }
-        if !numel.is_multiple_of(known) {
-            return Err(err_numel());
-        }
+        Error::when(known == 0, || err_sizes("not contain 0 beside -1, which could be any size"))?;
+        Error::when(!numel.is_multiple_of(known), err_numel)?;
         numel / known
     };
     Ok(sizes.iter().map(|&size| usize::try_from(size).unwrap_or(inferred)).collect())

@@ -2,19 +2,12 @@
 
 use std::sync::Once;
 
-use interlock::accelerator::{self, Device, DeviceType, host};
+use interlock::accelerator::{Device, DeviceType};
 use interlock::backends::flags::{CUDA_CUDNN_SDP, CUDA_FLASH_SDP, CUDA_MATH_SDP, CUDA_MEM_EFFICIENT_SDP};
 use interlock::dispatch::{Kernel, Reason};
 use interlock_tensor::{ATTENTION, Attention, AttentionOptions, DType, Tensor};
 
-fn device() -> Device {
-    static USED: Once = Once::new();
-    USED.call_once(|| {
-        let options = host::HostOptions { devices: 1, memory: 64 << 20, ..Default::default() };
-        accelerator::use_driver(host::HostDriver::new(options).unwrap()).unwrap();
-    });
-    "host:0".parse().unwrap()
-}
+use crate::device;
 
 /// Registers a kernel for a single key on devices, which computes elements and has no history.
 fn register_single_key() {
@@ -44,7 +37,7 @@ fn explained(x: &Tensor) -> (Option<&'static str>, Vec<&'static str>) {
 #[test]
 fn registered_kernel_has_the_position_of_overrideable_on_devices() {
     register_single_key();
-    let x = tensor(&[1.0, 2.0, 3.0, 4.0], &[1, 1, 1, 4], device());
+    let x = tensor(&[1.0, 2.0, 3.0, 4.0], &[1, 1, 1, 4], device(0));
     let (chosen, order) = explained(&x);
     assert_eq!(chosen, Some("efficient"));
     assert_eq!(order, ["flash", "efficient", "math", "cudnn", "single_key"]);
@@ -53,7 +46,7 @@ fn registered_kernel_has_the_position_of_overrideable_on_devices() {
     assert_eq!(explained(&x).0, Some("single_key"));
     let out = x.scaled_dot_product_attention(&x, &x, &AttentionOptions::default()).unwrap();
     assert_eq!(out.to_vec::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
-    let two = tensor(&[1.0; 8], &[1, 1, 2, 4], device());
+    let two = tensor(&[1.0; 8], &[1, 1, 2, 4], device(0));
     let error = two.scaled_dot_product_attention(&two, &two, &AttentionOptions::default()).unwrap_err();
     assert!(error.to_string().contains("single_key: needs one query and one key on a device"), "{error}");
 }
@@ -61,7 +54,7 @@ fn registered_kernel_has_the_position_of_overrideable_on_devices() {
 #[test]
 fn registered_kernel_without_history_is_differentiated_in_blocks() {
     register_single_key();
-    let [query, key, value] = [1.0, 2.0, 3.0].map(|x| tensor(&[x, -x, x, -x], &[1, 1, 1, 4], device()));
+    let [query, key, value] = [1.0, 2.0, 3.0].map(|x| tensor(&[x, -x, x, -x], &[1, 1, 1, 4], device(0)));
     let switches = [&CUDA_FLASH_SDP, &CUDA_MEM_EFFICIENT_SDP, &CUDA_MATH_SDP, &CUDA_CUDNN_SDP];
     let off = switches.map(|switch| switch.scope(false).unwrap().guard());
     let out = query.scaled_dot_product_attention(&key, &value, &AttentionOptions::default()).unwrap();

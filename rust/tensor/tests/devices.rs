@@ -1,19 +1,11 @@
 //! Tensors on devices of the host driver: operands that are read at the call.
 
-use std::sync::{Mutex, Once, mpsc};
+use std::sync::{Mutex, mpsc};
 
-use interlock::accelerator::{self, Device, HostFn, Stream, host};
+use interlock::accelerator::{self, Device, HostFn, Stream};
 use interlock_tensor::{DType, Error, ErrorKind, Tensor};
 
-/// Returns one of two devices of 64 MiB, which the whole process shares.
-fn device(index: u8) -> Device {
-    static USED: Once = Once::new();
-    USED.call_once(|| {
-        let options = host::HostOptions { devices: 2, memory: 64 << 20, ..Default::default() };
-        accelerator::use_driver(host::HostDriver::new(options).unwrap()).unwrap();
-    });
-    format!("host:{index}").parse().unwrap()
-}
+use crate::device;
 
 fn numbers(values: &[f64], device: Device) -> Tensor {
     Tensor::from_slice(values, &[values.len()]).unwrap().to((DType::Float64, device), false).unwrap()

@@ -6,9 +6,8 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::slice;
-use std::sync::Once;
 
-use interlock::accelerator::{self, CaptureMode, Device, Graph, HostFn, host};
+use interlock::accelerator::{self, CaptureMode, Graph, HostFn};
 use interlock::backends::flags::{MIOPEN_IMMEDIATE, MKLDNN_NUMERICS, NNPACK_ENABLED};
 use interlock::backends::{MkldnnNumerics, Node, Precision};
 use interlock::dispatch::Recording;
@@ -17,6 +16,8 @@ use interlock::sys::{
     InterlockKernelCall, InterlockTensor,
 };
 use interlock_tensor::{AttentionOptions, DType, Tensor, register_foreign_kernel};
+
+use crate::device;
 
 /// The sizes or strides of a tensor.
 unsafe fn numbers<'a>(pointer: *const i64, tensor: &InterlockTensor) -> &'a [i64] {
@@ -166,15 +167,6 @@ fn expected(a: &Tensor, b: &Tensor) -> Vec<f32> {
     product.cast(DType::Float32).unwrap().to_vec().unwrap()
 }
 
-fn device() -> Device {
-    static USED: Once = Once::new();
-    USED.call_once(|| {
-        let options = host::HostOptions { memory: 16 << 20, ..Default::default() };
-        accelerator::use_driver(host::HostDriver::new(options).unwrap()).unwrap();
-    });
-    "host:0".parse().unwrap()
-}
-
 #[test]
 fn foreign_kernel_runs_the_calls_that_its_condition_accepts() {
     register(c"eleven", &11, &[], None).unwrap();
@@ -250,7 +242,7 @@ fn foreign_kernel_that_fails_returns_its_message() {
 #[test]
 fn foreign_kernel_queues_its_work_on_the_current_stream() {
     register(c"twentynine", &29, &[], None).unwrap();
-    let there = device();
+    let there = device(0);
     let (a, b) = (matrix(3, 29), matrix(29, 2));
     let [x, y] = [&a, &b].map(|tensor| tensor.to((DType::Float32, there), false).unwrap());
     assert_eq!(kernel_of(&x, &y), "twentynine");
@@ -262,7 +254,7 @@ fn foreign_kernel_queues_its_work_on_the_current_stream() {
 #[test]
 fn graph_that_captured_a_foreign_kernel_keeps_its_operands() {
     register(c"thirtyone", &31, &[], None).unwrap();
-    let there = device();
+    let there = device(0);
     let (a, b) = (matrix(2, 31), matrix(31, 3));
     let x = a.to((DType::Float32, there), false).unwrap();
     let y = b.to((DType::Float32, there), false).unwrap();

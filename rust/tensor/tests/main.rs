@@ -8,3 +8,17 @@ mod autograd;
 mod device_only_memory;
 mod devices;
 mod foreign_kernels;
+
+use std::sync::Once;
+
+use interlock::accelerator::{self, Device, host};
+
+/// Returns one of two devices of 64 MiB, which the whole process shares.
+fn device(index: u8) -> Device {
+    static USED: Once = Once::new();
+    USED.call_once(|| {
+        let options = host::HostOptions { devices: 2, memory: 64 << 20, ..Default::default() };
+        accelerator::use_driver(host::HostDriver::new(options).unwrap()).unwrap();
+    });
+    format!("host:{index}").parse().unwrap()
+}

@@ -47,7 +47,7 @@ def close(actual: interlock.Tensor, expected: object, tolerance: float = 1e-12) 
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 10, 11, 12, 35, 64, 97])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 10, 11, 12, 22, 35, 64, 97, 134, 243])
 def test_transforms_along_one_dimension_are_the_sums_of_their_definition(n: int, norm: str | None) -> None:
     x = signal(n, 2)
     numbers = [complex(*pair) for pair in x.tolist()]

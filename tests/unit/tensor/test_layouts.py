@@ -183,8 +183,8 @@ def test_long_matrix_product_ends_on_ctrl_c(kind: str, threads: int) -> None:
 
 
 def test_integer_product_of_many_tiles_is_exact() -> None:
-    x = interlock.arange(3 * 700).reshape(3, 700)
-    y = interlock.arange(700 * 600).reshape(600, 700).t()
+    x = interlock.arange(3 * 5 * 700).reshape(3, 5, 700)
+    y = interlock.arange(3 * 700 * 600).reshape(3, 600, 700).mT
     found = np.asarray(x @ y)
     assert (found == np.asarray(x) @ np.asarray(y)).all()
 

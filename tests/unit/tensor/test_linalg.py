@@ -14,6 +14,8 @@ from interlock import Tensor, backends, dispatch, float32, float64, linalg
 from interlock.backends.cuda import preferred_linalg_library
 from interlock.errors import ArgumentError, DTypeError, LinAlgError, ShapeError
 
+from tests.unit.tensor.same_bits import assert_same_bits
+
 Array = npt.NDArray[np.float64]
 BATCHES: tuple[tuple[int, ...], ...] = ((), (3,), (2, 3), (0,))
 SHAPES = ((1, 1), (4, 4), (5, 3), (3, 5), (0, 2), (2, 0))
@@ -97,6 +99,35 @@ def test_factors_of_matrices_multiply_to_them(
             vh @ vh.mT, np.broadcast_to(np.eye(vh.shape[-2]), (*batch, *2 * vh.shape[-2:-1])), within
         )
     assert close(linalg.svdvals(x), np.linalg.svd(a, compute_uv=False), within)
+
+
+@pytest.mark.usefixtures("num_threads_restored")
+def test_factors_have_equal_bits_for_every_number_of_threads() -> None:
+    # Too narrow for a library, and enough for several threads.
+    batch = interlock.tensor(random(800, 7, 7))
+    assert_same_bits(lambda: interlock.cat([part.flatten() for part in linalg.svd(batch)]))
+
+
+COLUMN = random(8)
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        pytest.param(np.zeros((4, 3)), id="zeros"),
+        pytest.param(np.ones((5, 4)), id="ones"),
+        pytest.param(np.outer(COLUMN, COLUMN[:4]), id="rank 1"),
+        pytest.param(np.array([[1e300, 2e300], [3e300, -4e300]]), id="squares overflow"),
+        pytest.param(np.array([[1e-300, 2e-300], [3e-300, -4e-300]]), id="squares underflow"),
+        pytest.param(np.array([[1.0, 0.0], [0.0, 1e-200], [0.0, 1e-201]]), id="a square underflows"),
+    ],
+)
+def test_singular_vectors_of_extreme_matrices_are_orthonormal(a: Array) -> None:
+    u, values, vh = (np.asarray(each) for each in linalg.svd(interlock.tensor(a)))
+    np.testing.assert_allclose(u.T @ u, np.eye(len(a)), atol=1e-12)
+    np.testing.assert_allclose(vh @ vh.T, np.eye(len(vh)), atol=1e-12)
+    again = u[:, : len(values)] @ (values[:, None] * vh)
+    np.testing.assert_allclose(again, a, atol=1e-12 * np.abs(a).max())
 
 
 def test_one_triangle_is_read() -> None:
@@ -232,6 +263,7 @@ def test_elements_that_are_not_finite() -> None:
     assert linalg.eigvalsh(nan).isnan().all()
     assert linalg.eigh(nan).eigenvectors.isnan().all()
     assert linalg.det(nan).isnan()
+    assert linalg.eigh(interlock.tensor([[math.inf]])).eigenvectors.isnan().all()
     assert linalg.inv(nan).isnan().all()
     assert linalg.cholesky_ex(nan).info.item() == 1
 

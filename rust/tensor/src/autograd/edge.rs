@@ -36,9 +36,7 @@ pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
 /// tensor had data of another shape when an operation used it.
 pub(super) fn of_current_data(tensor: &Tensor, gradient: Tensor) -> Result<(Tensor, Tensor)> {
     let Some(tensor) = tensor.replaced() else { return Ok((tensor.clone(), gradient)) };
-    if gradient.shape() != tensor.shape() {
-        return Err(err_replaced(tensor.shape(), &gradient));
-    }
+    Error::when(gradient.shape() != tensor.shape(), || err_replaced(tensor.shape(), &gradient))?;
     let gradient =
         if gradient.dtype() == tensor.dtype() { gradient } else { gradient.cast(tensor.dtype())? };
     let gradient = to_device(tensor.device(), gradient)?;

@@ -44,9 +44,7 @@ pub fn backward<T: Differentiable>(request: &BackwardArgs<'_, T>, inputs: Option
     let Some(inputs) = inputs else {
         return nesting::run(op, || GraphTask::new(op, request, None)?.run().map(drop));
     };
-    if inputs.is_empty() {
-        return Err(Error::no_tensors(op, "inputs"));
-    }
+    Error::when(inputs.is_empty(), || Error::no_tensors(op, "inputs"))?;
     let targets = targets(op, inputs)?;
     // The gradient of a result of an operation is retained in its `grad`.
     for input in inputs {
@@ -68,9 +66,7 @@ pub fn grad<T: Differentiable>(
     inputs: &[T],
     allow_unused: bool,
 ) -> Result<Vec<Option<Tensor>>> {
-    if inputs.is_empty() {
-        return Err(Error::no_tensors("grad", "inputs"));
-    }
+    Error::when(inputs.is_empty(), || Error::no_tensors("grad", "inputs"))?;
     let op = "grad";
     let targets = targets(op, inputs)?;
     let grads = nesting::run(op, || GraphTask::new(op, request, Some(&targets))?.run())?;

@@ -164,9 +164,7 @@ pub(super) fn register_tensor_hook(
     tensor: &Tensor,
     hook: Arc<dyn TensorHook>,
 ) -> Result<HookHandle> {
-    if !tensor.requires_grad() {
-        return Err(Error::no_graph(op));
-    }
+    Error::when(!tensor.requires_grad(), || Error::no_graph(op))?;
     match grad_fn(op, tensor)? {
         Some(grad_fn) => {
             let id = grad_fn.node.hooks.write().add_tensor(grad_fn.output, hook)?;
@@ -185,9 +183,7 @@ pub(super) fn register_post_accumulate_hook(
     hook: Arc<dyn PostAccumulateHook>,
 ) -> Result<HookHandle> {
     let op = "register_post_accumulate_grad_hook";
-    if !tensor.requires_grad() {
-        return Err(Error::no_graph(op));
-    }
+    Error::when(!tensor.requires_grad(), || Error::no_graph(op))?;
     if grad_fn(op, tensor)?.is_some() {
         let expected = "be a leaf; register_hook() accepts the result of an operation";
         return Err(Error::value(op, "the tensor", expected, "the result of an operation"));

@@ -48,9 +48,7 @@ fn without_history(gradient: Tensor) -> Tensor {
 /// Makes backward passes accumulate the gradient of a non-leaf tensor.
 fn retain_grad(tensor: &Tensor) -> Result<()> {
     let op = "retain_grad";
-    if !tensor.requires_grad() {
-        return Err(Error::no_graph(op));
-    }
+    Error::when(!tensor.requires_grad(), || Error::no_graph(op))?;
     let grad_fn = match grad_fn(op, tensor) {
         Ok(Some(grad_fn)) => grad_fn,
         Ok(None) | Err(Error::Refused { kind: ErrorKind::UntrackedView, .. }) => return Ok(()),

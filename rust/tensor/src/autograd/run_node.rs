@@ -199,9 +199,7 @@ fn gradients_of_change(
 ) -> Result<Gradients> {
     let PartOfBase { base, part } = layouts;
     // The gradients of elements that share one memory location would overwrite each other.
-    if base.has_internal_overlap() {
-        return Err(Error::overlap("backward"));
-    }
+    Error::when(base.has_internal_overlap(), || Error::overlap("backward"))?;
     let whole = copy_with_layout(gradient, base)?;
     let offset = part.offset.checked_sub(base.offset).ok_or_else(|| {
         let message = "a view that was changed in place begins before its base, and the gradient of the memory before \

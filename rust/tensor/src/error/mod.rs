@@ -151,6 +151,12 @@ impl Error {
         Error::Refused { kind, op: None, argument: None, message: format!("{subject}: {message}") }
     }
 
+    /// Returns an error if a condition applies.
+    #[inline]
+    pub fn when(applies: bool, error: impl FnOnce() -> Error) -> Result<()> {
+        if applies { Err(error()) } else { Ok(()) }
+    }
+
     /// Returns the reason of a refused operation.
     pub fn kind(&self) -> Option<ErrorKind> {
         if let Error::Refused { kind, .. } = self { Some(*kind) } else { None }

@@ -129,18 +129,9 @@ fn run(launch: Launch<'_>, threads: usize, elements: Elements, element_loop: &dy
     }
     let is_new = launch.targets.iter().all(|target| target.is_new);
     let (chunk, is_long) = if is_new { (CHUNK, count >= LONG) } else { (count, false) };
-    let mut first = 0usize;
-    // No lock is held between chunks, because a signal handler that runs there may use the same tensors.
-    loop {
-        let part = first..count.min(first.saturating_add(chunk));
-        first = part.end;
-        let work = &mut |spans: &[Span]| compute(op, threads, &elements, element_loop, spans, part.clone());
-        launch.run_on_cpu(is_long, work)?;
-        if first == count {
-            return Ok(());
-        }
-        check_interrupts()?;
-    }
+    launch.run_in_chunks(is_long, (count, chunk), &mut |part, spans| {
+        compute(op, threads, &elements, element_loop, spans, part)
+    })
 }
 
 /// Computes elements on several threads. The locks of the memory are held.
@@ -152,9 +143,7 @@ fn compute(
     spans: &[Span],
     part: Range<usize>,
 ) -> Result<()> {
-    if !elements.are_within(spans) {
-        return Err(Error::resized(op));
-    }
+    Error::when(!elements.are_within(spans), || Error::resized(op))?;
     // SAFETY: the locks are held until all threads have ended, and each writes elements of its own.
     let shared = unsafe { Shared::new(spans) };
     let run = |range: Range<usize>| {

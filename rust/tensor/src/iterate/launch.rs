@@ -1,10 +1,11 @@
 //! Work on the memory of tensors: at once on the CPU, or queued on the current stream of a device.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use interlock::accelerator::driver::Owners;
-use interlock::accelerator::{Device, HostFn, Stream, current_stream};
+use interlock::accelerator::{Device, HostFn, Stream, check_interrupts, current_stream};
 use interlock::num_threads;
 
 use super::copy::copy_as;
@@ -51,6 +52,9 @@ impl<'a> Target<'a> {
 /// Work that is queued: it gets the memory of targets and sources.
 pub(super) type QueuedWork = dyn Fn(&[Span]) -> Result<()> + Send + Sync;
 
+/// Work on some of numbered items.
+type PartWork<'a> = dyn FnMut(Range<usize>, &[Span]) -> Result<()> + 'a;
+
 /// Work that writes the memory of targets and reads the memory of sources. No source shares memory with a target.
 #[derive(Clone, Copy)]
 pub(super) struct Launch<'a> {
@@ -85,6 +89,27 @@ impl Launch<'_> {
             result = work(spans);
         });
         if is_done { result } else { Err(err_aliased(self.op)) }
+    }
+
+    /// Calls `work` like [`run_on_cpu`](Launch::run_on_cpu), with about `chunk` of `count` items at a time. No lock is held
+    /// between two calls, because a signal handler that runs there may use the same tensors.
+    pub(super) fn run_in_chunks(
+        mut self,
+        is_long: bool,
+        (count, chunk): (usize, usize),
+        work: &mut PartWork<'_>,
+    ) -> Result<()> {
+        let mut first = 0usize;
+        loop {
+            let part = first..count.min(first.saturating_add(chunk));
+            first = part.end;
+            self.run_on_cpu(is_long, &mut |spans| work(part.clone(), spans))?;
+            if first == count {
+                return Ok(());
+            }
+            self.is_zeroed = false;
+            check_interrupts()?;
+        }
     }
 
     /// Queues `work`, which gets the memory that [`run_on_cpu`](Launch::run_on_cpu) describes. A graph that captured it can

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use interlock::accelerator::check_interrupts;
-
 use super::copy::copy_as;
 use super::launch::{Launch, Target, threads_on};
 use super::parallel::{Shared, THREADED_ELEMENTS, TILE, for_each};
@@ -171,17 +169,8 @@ impl Rows {
             return launch.enqueue(device, Box::new(move |spans| self.run(0..self.count, spans, &*row)));
         }
         let is_long = targets.iter().any(Target::is_long);
-        let mut first = 0usize;
-        // No lock is held between chunks, because a signal handler that runs there may use the same tensors.
-        loop {
-            let part = first..self.count.min(first.saturating_add(self.chunk));
-            first = part.end;
-            launch.run_on_cpu(is_long, &mut |spans| self.run(part.clone(), spans, &*row))?;
-            if first == self.count {
-                return Ok(());
-            }
-            check_interrupts()?;
-        }
+        launch
+            .run_in_chunks(is_long, (self.count, self.chunk), &mut |part, spans| self.run(part, spans, &*row))
     }
 }
 
@@ -197,21 +186,6 @@ fn aligned(source: &Tensor) -> Result<Cow<'_, Tensor>> {
 /// Applies `f` to each row of `length` elements of a contiguous tensor. Each call writes `width` elements of the
 /// result.
 pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
-    op: &'static str,
-    source: &Tensor,
-    length: usize,
-    shape: &[usize],
-    width: usize,
-    f: impl Fn(&[T], &mut [U]) + Send + Sync + 'static,
-) -> Result<Tensor> {
-    try_along_last_dim(op, source, length, shape, width, move |row: &[T], out: &mut [U]| {
-        f(row, out);
-        Ok(())
-    })
-}
-
-/// Like [`apply_along_last_dim`], with a function that may fail.
-pub(crate) fn try_along_last_dim<T: Element, U: Element>(
     op: &'static str,
     source: &Tensor,
     length: usize,
@@ -246,7 +220,7 @@ pub(crate) fn map_rows<T: Element>(
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
-        // SAFETY: as in `try_along_last_dim`; the function returns what it initialized.
+        // SAFETY: as in `apply_along_last_dim`; the function returns what it initialized.
         let written = unsafe { f(slice(row, length), slice_mut(out, length)) };
         debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
         Ok(())
@@ -266,14 +240,12 @@ pub(crate) fn zip_rows<T: Element>(
 ) -> Result<Tensor> {
     debug_assert_eq!((a.dtype(), b.dtype()), (T::DTYPE, T::DTYPE));
     let (a, b) = (&*aligned(a)?, &*aligned(b)?);
-    if a.numel() != b.numel() {
-        return Err(Error::resized(op));
-    }
+    Error::when(a.numel() != b.numel(), || Error::resized(op))?;
     let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
     let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _]| {
-        // SAFETY: as in `try_along_last_dim`.
+        // SAFETY: as in `apply_along_last_dim`.
         unsafe { f(slice(a, length), slice(b, length), slice_mut(out, length)) }
     });
     let [out] = rows.launch([(a.shape(), T::DTYPE)], sources, row)?;

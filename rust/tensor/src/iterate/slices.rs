@@ -313,7 +313,7 @@ fn launch_parts<T: Element, const N: usize>(
     let targets = results.each_ref().map(|result| Target::new_result(result.storage_handle()));
     let source_parts: Vec<_> = sources.iter().map(|source| source.part).collect();
     let sources: Vec<_> = sources.iter().map(|source| source.tensor).collect();
-    let mut launch = Launch { op, targets: &targets, is_zeroed: true, sources: &sources };
+    let launch = Launch { op, targets: &targets, is_zeroed: true, sources: &sources };
     let parts = kernel.parts();
     let run = move |kernel: &dyn PartedKernel<T, N>, part: Range<usize>, spans: &[Span]| {
         let (targets, sources) = spans.split_at_checked(N).unwrap_or((&[], spans));
@@ -330,17 +330,9 @@ fn launch_parts<T: Element, const N: usize>(
         return Ok(results);
     }
     let is_long = targets.iter().any(Target::is_long);
-    let mut next = 0usize;
-    loop {
-        let part = next..next.saturating_add(kernel.chunk().max(1)).min(parts);
-        next = part.end;
-        launch.run_on_cpu(is_long, &mut |spans| run(&*kernel, part.clone(), spans))?;
-        if next == parts {
-            return Ok(results);
-        }
-        launch.is_zeroed = false;
-        check_interrupts()?;
-    }
+    let chunk = kernel.chunk().max(1);
+    launch.run_in_chunks(is_long, (parts, chunk), &mut |part, spans| run(&*kernel, part, spans))?;
+    Ok(results)
 }
 
 /// Like [`launch_binary`], without sources.

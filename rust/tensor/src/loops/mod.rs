@@ -3,7 +3,6 @@
 //! A loop computes a run of elements, of which each operand is a pointer and a step in bytes. Everything else exists once:
 //! which runs there are ([`crate::iterate`]), locks, threads and queueing on devices. NumPy's ufuncs are made in this way.
 
-mod blocks;
 mod cache_aligned;
 mod convert;
 mod element_loop;

@@ -71,9 +71,7 @@ impl Tensor {
             return Err(Error::value(op, "out", expected, "one"));
         }
         check_inplace(op, self, &[])?;
-        if self.layout().has_internal_overlap() {
-            return Err(Error::overlap(op));
-        }
+        Error::when(self.layout().has_internal_overlap(), || Error::overlap(op))?;
         Ok(())
     }
 

@@ -41,9 +41,7 @@ impl Tensor {
 
     /// Checks the target of a replacement. Returns the old elements, and whether the replacement is recorded.
     fn before_replacement(&self, op: &'static str, inputs: &[&Tensor]) -> Result<(Tensor, bool)> {
-        if self.layout().has_internal_overlap() {
-            return Err(Error::overlap(op));
-        }
+        Error::when(self.layout().has_internal_overlap(), || Error::overlap(op))?;
         let differentiable = self.dtype().is_floating_point();
         check_inplace(op, self, if differentiable { inputs } else { &[] })?;
         let requires_grad = self.requires_grad() || inputs.iter().any(|input| input.requires_grad());

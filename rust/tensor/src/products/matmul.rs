@@ -459,9 +459,7 @@ pub(crate) fn matmul_by<T: Element, A: Element, B: Element>(
     let MatrixBatch { pairs, left, right } = &batch;
     let count = pairs.numel().saturating_mul(left.rows).saturating_mul(right.columns);
     // Another thread may have resized an operand since its sizes were checked.
-    if left.columns != right.rows {
-        return Err(Error::resized(OP));
-    }
+    Error::when(left.columns != right.rows, || Error::resized(OP))?;
     let [end_a, end_b] = [(0, left), (1, right)].map(|(operand, matrix)| pairs.end(operand, matrix.end()));
     let chunk_work = by.chunk_work();
     let parts = TiledMatmul::new(batch, by, threads);
@@ -473,45 +471,6 @@ pub(crate) fn matmul_by<T: Element, A: Element, B: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iterate::PlanOperand;
-    use crate::layout::Layout;
-
-    /// Multiplies batches of contiguous matrices, the second of which is transposed in memory.
-    fn product<T: MatmulElement>(
-        threads: usize,
-        batch: usize,
-        [rows, depth, columns]: [usize; 3],
-        a: &[T],
-        b: &[T],
-    ) -> Vec<T> {
-        let strides = [[rows * depth], [depth * columns]];
-        let operands = strides.each_ref().map(|strides| PlanOperand { strides, offset: 0, size: 1 });
-        let pairs = Plan::new(&Layout::contiguous(&[batch]), &operands);
-        let left = Matrix::from_rows(rows, depth, depth);
-        let right = Matrix::from_rows(columns, depth, depth).transposed();
-        let mut out = vec![T::default(); batch * rows * columns];
-        let batch = MatrixBatch { pairs, left, right };
-        let mut kernel = TiledMatmul::new(batch, MultiplyBy::Static(&Native), threads);
-        while !kernel.run_chunk(1 << 16, &mut out, a, b).unwrap() {}
-        out
-    }
-
-    #[test]
-    fn matmul_of_several_tiles_in_each_direction_is_exact() {
-        let [width, height] = [int_matmul::TILE[1], int_matmul::TILE[2]];
-        let [batch, rows, depth, columns] = [3, 5, 2 * height + 3, width + 7];
-        let numbers = |count: usize| -> Vec<i64> { (0..count as i64).map(|at| at * at % 101 - 50).collect() };
-        let (a, b) = (numbers(batch * rows * depth), numbers(batch * depth * columns));
-        let element = |at: usize| {
-            let (index, row, column) = (at / (rows * columns), at / columns % rows, at % columns);
-            let left = a[(index * rows + row) * depth..].iter();
-            left.zip(&b[(index * columns + column) * depth..]).take(depth).map(|(a, b)| a * b).sum()
-        };
-        let expected: Vec<i64> = (0..batch * rows * columns).map(element).collect();
-        for threads in [1, 2, 3, 8] {
-            assert!(product(threads, batch, [rows, depth, columns], &a, &b) == expected, "{threads} threads");
-        }
-    }
 
     #[test]
     fn row_block_depends_on_the_shape_only() {

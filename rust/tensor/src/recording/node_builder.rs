@@ -123,15 +123,18 @@ impl NodeBuilder {
         self.set_history_with(output, BackwardFn::AllInputs(Box::new(backward)))
     }
 
-    /// Records an operation on one tensor whose gradient is a function of the gradient of the result alone.
+    /// Records an operation on one tensor whose gradient is a function of the gradient of the result alone, and returns the
+    /// result.
     pub fn record_linear(
         name: &'static str,
         input: &Tensor,
-        output: &Tensor,
+        output: Tensor,
         backward: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<()> {
-        let Some(builder) = NodeBuilder::new(name, &[input])? else { return Ok(()) };
-        builder.set_history(output, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))
+    ) -> Result<Tensor> {
+        if let Some(builder) = NodeBuilder::new(name, &[input])? {
+            builder.set_history(&output, move |_, gradient| Ok(vec![Some(backward(gradient)?)]))?;
+        }
+        Ok(output)
     }
 
     /// Saves a tensor that is not the result, and sets the history of an operation on one tensor whose gradient is a function
@@ -146,14 +149,21 @@ impl NodeBuilder {
         self.set_history(output, move |ctx, gradient| Ok(vec![Some(backward(&ctx.saved(saved)?, gradient)?)]))
     }
 
-    /// Like [`set_history_saving`](NodeBuilder::set_history_saving), where the saved tensor is the result.
-    pub fn set_history_saving_output(
-        mut self,
-        output: &Tensor,
+    /// Records an operation on one tensor whose gradient is a function of the result and of its gradient, and returns the
+    /// result.
+    pub fn record_saving_output(
+        name: &'static str,
+        input: &Tensor,
+        output: Tensor,
         backward: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<()> {
-        let saved = self.save_output(output)?;
-        self.set_history(output, move |ctx, gradient| Ok(vec![Some(backward(&ctx.saved(saved)?, gradient)?)]))
+    ) -> Result<Tensor> {
+        if let Some(mut builder) = NodeBuilder::new(name, &[input])? {
+            let saved = builder.save_output(&output)?;
+            builder.set_history(&output, move |ctx, gradient| {
+                Ok(vec![Some(backward(&ctx.saved(saved)?, gradient)?)])
+            })?;
+        }
+        Ok(output)
     }
 
     /// Like [`set_history`](NodeBuilder::set_history), with a function that computes the gradient of one input at a

@@ -121,13 +121,9 @@ fn check_history(op: &'static str, target: &Tensor, inputs: &[&Tensor]) -> Resul
     let view = target.meta().view.clone();
     if let Some(view) = view {
         check_creation_meta(op, &view)?;
-        if requires_grad && grad_fn(op, &view.base)?.is_none() {
-            return Err(Error::leaf_in_place(op, true));
-        }
+        Error::when(requires_grad && grad_fn(op, &view.base)?.is_none(), || Error::leaf_in_place(op, true))?;
     }
-    if requires_grad && grad_fn(op, target)?.is_none() {
-        return Err(Error::leaf_in_place(op, false));
-    }
+    Error::when(requires_grad && grad_fn(op, target)?.is_none(), || Error::leaf_in_place(op, false))?;
     Ok(())
 }
 

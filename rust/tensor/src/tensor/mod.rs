@@ -154,9 +154,7 @@ impl Tensor {
         let op = "from_storage";
         check_memory()?;
         checked_numel(op, shape, dtype.size())?;
-        if shape.len() != strides.len() {
-            return Err(err_stride_count(op, shape, strides));
-        }
+        Error::when(shape.len() != strides.len(), || err_stride_count(op, shape, strides))?;
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset };
         let capacity = storage.nbytes() / dtype.size();
         if layout.required_len().is_none_or(|end| end > capacity) {

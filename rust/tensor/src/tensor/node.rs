@@ -173,9 +173,7 @@ impl GradientKind<'_> {
         if gradient.dtype() != self.dtype {
             return Err(Error::dtype(op, argument, format!("of dtype {}", self.dtype), gradient.dtype()));
         }
-        if gradient.device() != self.device {
-            return Err(Error::devices(op, self.device, gradient.device()));
-        }
+        Error::when(gradient.device() != self.device, || Error::devices(op, self.device, gradient.device()))?;
         Ok(())
     }
 }

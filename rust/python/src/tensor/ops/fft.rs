@@ -4,15 +4,13 @@ use interlock_tensor::{FftFunction, FftNorm, FftOptions, Result, Tensor as CoreT
 
 use crate::tensor::operation::{Choice, Ints, tensor_op};
 
-/// Declares transforms along one dimension. A row has the name, the function, the numbers of the input and the example for
-/// tests.
+/// Declares transforms along one dimension. A row has the name, the function and the example for tests.
 macro_rules! along_one {
-    ($($(#[$doc:meta])* $name:ident $function:ident $numbers:ident $example:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident $function:ident $example:literal;)+) => {
         $($(#[$doc])*
         ///
         /// Raises:
         ///     ArgumentError: `n` is below 1, or `norm` has another value.
-        #[doc = concat!("     {no_", stringify!($numbers), "}")]
         #[tensor_op(
             function,
             long,
@@ -53,7 +51,7 @@ along_one! {
     ///     >>> fft.fft(interlock.tensor([[1.0, 0.0], [0.0, 0.0]]))
     ///     tensor([[1., 0.],
     ///             [1., 0.]])
-    fft Fft complex "x[:, :2]; x[:, :2], 4, 0, 'ortho'; x[:, :2], 1";
+    fft Fft "x[:, :2]; x[:, :2], 4, 0, 'ortho'; x[:, :2], 1";
 
     /// Return the inverses of `fft` along a dimension.
     ///
@@ -70,14 +68,14 @@ along_one! {
     ///     >>> fft.ifft(interlock.tensor([[1.0, 0.0], [1.0, 0.0]]))
     ///     tensor([[1., 0.],
     ///             [0., 0.]])
-    ifft Ifft complex "x[:, :2]; x[:, :2], 3, -1, 'forward'";
+    ifft Ifft "x[:, :2]; x[:, :2], 3, -1, 'forward'";
 
     /// Return the discrete Fourier transforms of real signals along a dimension.
     ///
     /// The other half of each spectrum is the conjugate of what is returned.
     ///
     /// Args:
-    ///     input: A floating-point tensor. Integers are converted to float32.
+    ///     {real}
     ///     n: The number of points, at least 1. Signals are cut, or followed by zeros. By default the size of `dim`.
     ///     dim: The dimension of the signals.
     ///     {fft_norm}
@@ -89,7 +87,7 @@ along_one! {
     ///     >>> fft.rfft(interlock.tensor([1.0, 2.0, 3.0]))
     ///     tensor([[ 6.0000,  0.0000],
     ///             [-1.5000,  0.8660]])
-    rfft Rfft real "x; x, 4, 0, 'forward'; x, 2";
+    rfft Rfft "x; x, 4, 0, 'forward'; x, 2";
 
     /// Return the real signals of half spectra along a dimension, the inverses of `rfft`.
     ///
@@ -108,7 +106,7 @@ along_one! {
     /// Example:
     ///     >>> fft.irfft(fft.rfft(interlock.tensor([1.0, 2.0, 3.0])), 3)
     ///     tensor([1., 2., 3.])
-    irfft Irfft complex "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1";
+    irfft Irfft "x[:, :2]; x[:, :2], 5, 0, 'ortho'; x[:, :2], 1";
 }
 
 /// Declares transforms along several dimensions. A row has the name, the function, the argument `dim` and its value, and the
@@ -120,7 +118,6 @@ macro_rules! along {
         /// Raises:
         ///     ArgumentError: `s` has a number below 1 that is not -1, or another length than `dim`; `dim` names a dimension
         ///         twice; or `norm` has another value.
-        ///     {no_complex}
         #[tensor_op(
             function,
             long,

@@ -75,9 +75,9 @@ pub(crate) trait Real:
     fn remainder_or_nan(self, divisor: Self) -> Self;
 }
 
-/// Implements the functions that one module has for the type, and those that others have.
+/// Implements the functions for a type. Most are those of the same name that a module has.
 macro_rules! real {
-    ($float:ident, $largest_angle:expr, $pow:path, $atan2:path, [$($function:ident = $path:expr),+ $(,)?]) => {
+    ($float:ident, $largest_angle:expr, $pow:path, $atan2:path; $($module:ident: $($function:ident)+;)+) => {
         impl Real for $float {
             #[inline(always)]
             fn is_moderate(self) -> bool {
@@ -109,75 +109,25 @@ macro_rules! real {
             fn atan2(self, x: Self) -> Self {
                 $atan2(self, x)
             }
-            $(#[inline(always)]
+            $($(#[inline(always)]
             fn $function(self) -> Self {
-                $path(self)
-            })+
+                $module::$function(self)
+            })+)+
         }
     };
 }
 
-real!(
-    f32,
-    single::LARGEST_ANGLE,
-    single::pow,
-    single::atan2,
-    [
-        exp = single::exp,
-        exp2 = single::exp2,
-        exp_m1 = single::exp_m1,
-        ln = single::ln,
-        log2 = single::log2,
-        log10 = single::log10,
-        ln_1p = single::ln_1p,
-        tanh = single::tanh,
-        sigmoid = single::sigmoid,
-        sin = single::sin,
-        cos = single::cos,
-        tan = single::tan,
-        asin = single::asin,
-        acos = single::acos,
-        atan = single::atan,
-        sinh = single::sinh,
-        cosh = single::cosh,
-        asinh = single::asinh,
-        acosh = single::acosh,
-        atanh = single::atanh,
-        erf = single::erf,
-        erfc = single::erfc,
-    ]
-);
+real! {
+    f32, single::LARGEST_ANGLE, single::pow, single::atan2;
+    single: exp exp2 exp_m1 ln log2 log10 ln_1p tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc;
+}
 
-real!(
-    f64,
-    double::LARGEST_ANGLE,
-    f64::powf,
-    f64::atan2,
-    [
-        exp = double::exp,
-        exp2 = f64::exp2,
-        exp_m1 = double::exp_m1,
-        ln = double::ln,
-        log2 = f64::log2,
-        log10 = f64::log10,
-        ln_1p = f64::ln_1p,
-        tanh = double::tanh,
-        sigmoid = double::sigmoid,
-        sin = double::sin,
-        cos = double::cos,
-        tan = double::tan,
-        asin = double::asin,
-        acos = double::acos,
-        atan = double::atan,
-        sinh = f64::sinh,
-        cosh = f64::cosh,
-        asinh = f64::asinh,
-        acosh = f64::acosh,
-        atanh = f64::atanh,
-        erf = double::erf,
-        erfc = libm::erfc,
-    ]
-);
+real! {
+    f64, double::LARGEST_ANGLE, f64::powf, f64::atan2;
+    double: exp exp_m1 ln tanh sigmoid sin cos tan asin acos atan erf;
+    f64: exp2 log2 log10 ln_1p sinh cosh asinh acosh atanh;
+    libm: erfc;
+}
 
 #[cfg(test)]
 mod tests {

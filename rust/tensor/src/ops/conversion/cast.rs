@@ -12,11 +12,11 @@ impl Tensor {
         }
         let out = iterate::cast(self, dtype)?;
         // For a result without a history the history of the tensor is not read, because some views have an unknown one.
-        if dtype.is_floating_point() {
-            // The engine converts the gradient to the type of the input.
-            NodeBuilder::record_linear("ToCopyBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
+        if !dtype.is_floating_point() {
+            return Ok(out);
         }
-        Ok(out)
+        // The engine converts the gradient to the type of the input.
+        NodeBuilder::record_linear("ToCopyBackward0", self, out, |gradient| Ok(gradient.clone()))
     }
 
     /// Returns the elements in the type of arithmetic, contiguous and without history, for a kernel.
@@ -32,8 +32,7 @@ impl Tensor {
     /// Returns a copy with a layout without gaps.
     pub(crate) fn copy_as(&self, layout: Layout) -> Result<Tensor> {
         let out = iterate::copy_as("clone", self, layout)?;
-        NodeBuilder::record_linear("CloneBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
-        Ok(out)
+        NodeBuilder::record_linear("CloneBackward0", self, out, |gradient| Ok(gradient.clone()))
     }
 
     /// Returns a copy that preserves the memory order of the dimensions: `torch.clone`.
@@ -68,6 +67,5 @@ pub(crate) fn copy_with_layout(source: &Tensor, layout: &Layout) -> Result<Tenso
         iterate::copy_into("clone", &out, source)?;
         out
     };
-    NodeBuilder::record_linear("CloneBackward0", source, &out, |gradient| Ok(gradient.clone()))?;
-    Ok(out)
+    NodeBuilder::record_linear("CloneBackward0", source, out, |gradient| Ok(gradient.clone()))
 }

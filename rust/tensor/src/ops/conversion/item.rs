@@ -28,9 +28,7 @@ impl Tensor {
     /// Returns the only element like [`item`](Tensor::item), for an operation that errors name.
     pub fn item_for(&self, op: &'static str) -> Result<Scalar> {
         let err_shape = || Error::shape(op, "the tensor", "have exactly one element", self.shape());
-        if self.numel() != 1 {
-            return Err(err_shape());
-        }
+        Error::when(self.numel() != 1, err_shape)?;
         if self.is_on_device() {
             return self.to_cpu().map_err(|error| error.during(op))?.item_for(op);
         }

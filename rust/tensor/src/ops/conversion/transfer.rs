@@ -60,18 +60,16 @@ impl Tensor {
             }
             _ => to_placement("to", iterate::cast(&self.detach(), dtype)?, placement, non_blocking)?,
         };
-        if dtype.is_floating_point() {
-            // The engine moves the gradient to the device and type of the input.
-            NodeBuilder::record_linear("ToCopyBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
+        if !dtype.is_floating_point() {
+            return Ok(out);
         }
-        Ok(out)
+        // The engine moves the gradient to the device and type of the input.
+        NodeBuilder::record_linear("ToCopyBackward0", self, out, |gradient| Ok(gradient.clone()))
     }
 
     /// Copies the elements to pinned CPU memory. Returns the same tensor if it is pinned.
     pub fn pin_memory(&self) -> Result<Tensor> {
-        if self.is_on_device() {
-            return Err(Error::on_device("pin_memory", self.device()));
-        }
+        Error::when(self.is_on_device(), || Error::on_device("pin_memory", self.device()))?;
         self.to((self.dtype(), Placement::Pinned), false).map_err(|error| error.during("pin_memory"))
     }
 
@@ -170,9 +168,7 @@ fn copy_bytes(
     };
     let stream = current_stream(Some(device))?;
     let blocking = involves_cpu && !non_blocking;
-    if blocking && stream.is_capturing()? {
-        return Err(err_capturing(op, source.is_on_device()));
-    }
+    Error::when(blocking && stream.is_capturing()?, || err_capturing(op, source.is_on_device()))?;
     let from = copy_operand(source.storage_handle(), source.byte_offset(), bytes, &stream)?;
     let to = copy_operand(target, start, bytes, &stream)?;
     let copy_stream = memory::copy(&to, &from, None, blocking)?;
@@ -232,9 +228,7 @@ fn convert_pinned(source: Tensor, dtype: DType, device: Device, non_blocking: bo
 fn in_stream_order(op: &'static str, source: &Tensor, device: Device, non_blocking: bool) -> Result<Tensor> {
     let stream = current_stream(Some(device))?;
     let has_kernels = DeviceBuffer::on(&stream, 0)?.is_host_accessible();
-    if !(non_blocking && has_kernels) && stream.is_capturing()? {
-        return Err(err_capturing(op, false));
-    }
+    Error::when(!(non_blocking && has_kernels) && stream.is_capturing()?, || err_capturing(op, false))?;
     if has_kernels {
         return Ok(mapped(source, device));
     }

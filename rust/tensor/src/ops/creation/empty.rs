@@ -124,9 +124,7 @@ impl Tensor {
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
         let (op, options) = ("empty_strided", options.into());
-        if shape.len() != strides.len() {
-            return Err(err_stride_count(op, shape, strides));
-        }
+        Error::when(shape.len() != strides.len(), || err_stride_count(op, shape, strides))?;
         checked_numel(op, shape, options.dtype.size())?;
         let layout = Layout { shape: shape.to_vec(), strides: strides.to_vec(), offset: 0 };
         let count = layout.required_len().unwrap_or(usize::MAX);

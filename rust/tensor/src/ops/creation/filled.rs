@@ -103,13 +103,9 @@ impl Tensor {
         let (start, end, step) =
             (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
         let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
-        if stride == 0.0 || stride.is_nan() {
-            return Err(Error::value(op, "step", "not be 0 or nan", step));
-        }
+        Error::when(stride == 0.0 || stride.is_nan(), || Error::value(op, "step", "not be 0 or nan", step))?;
         for (argument, bound) in [("start", start), ("end", end)] {
-            if !bound.cast::<f64>().is_finite() {
-                return Err(Error::value(op, argument, "be finite", bound));
-            }
+            Error::when(!bound.cast::<f64>().is_finite(), || Error::value(op, argument, "be finite", bound))?;
         }
         if (last - first) * stride.signum() < 0.0 {
             let sign = if last > first { "positive" } else { "negative" };

@@ -284,9 +284,7 @@ pub fn explain_einsum(
 
 /// Parses an equation for operands whose shapes must fit it.
 fn parse(equation: &str, operands: &[Tensor]) -> Result<Equation> {
-    if operands.is_empty() {
-        return Err(Error::no_tensors(OP, "operands"));
-    }
+    Error::when(operands.is_empty(), || Error::no_tensors(OP, "operands"))?;
     let parsed = Equation::parse(equation, operands)?;
     parsed.check_sizes(operands)?;
     Ok(parsed)

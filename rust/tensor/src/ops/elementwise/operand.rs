@@ -52,15 +52,14 @@ pub(crate) fn check_numeric(
     dtype: DType,
     hint: &'static str,
 ) -> Result<()> {
-    if dtype == DType::Bool { Err(Error::not_numeric(op, argument, hint)) } else { Ok(()) }
+    Error::when(dtype == DType::Bool, || Error::not_numeric(op, argument, hint))
 }
 
 /// Checks that a mask is a bool tensor.
 pub(crate) fn check_bool(op: &'static str, argument: &'static str, mask: &Tensor) -> Result<()> {
-    if mask.dtype() == DType::Bool {
-        return Ok(());
-    }
-    Err(Error::dtype(op, argument, "a bool tensor", mask.dtype()).with_hint("; bool() converts it"))
+    Error::when(mask.dtype() != DType::Bool, || {
+        Error::dtype(op, argument, "a bool tensor", mask.dtype()).with_hint("; bool() converts it")
+    })
 }
 
 /// Checks that a tensor has the one type that an operation accepts.
@@ -71,24 +70,18 @@ pub(crate) fn check_dtype(
     (expected, hint): (DType, &'static str),
 ) -> Result<()> {
     let given = tensor.dtype();
-    if given == expected {
-        return Ok(());
-    }
-    Err(Error::dtype(op, argument, expected, given).with_hint(hint))
+    Error::when(given != expected, || Error::dtype(op, argument, expected, given).with_hint(hint))
 }
 
 /// Returns an error unless the elements of a tensor are floating-point numbers.
 pub(crate) fn check_floating_point(op: &'static str, tensor: &Tensor) -> Result<()> {
     let dtype = tensor.dtype();
-    if dtype.is_floating_point() { Ok(()) } else { Err(Error::not_floating_point(op, "input", dtype)) }
+    Error::when(!dtype.is_floating_point(), || Error::not_floating_point(op, "input", dtype))
 }
 
 /// Returns an error unless two operands have the same type.
 pub(crate) fn check_same_dtype(op: &'static str, left: &Tensor, right: &Tensor) -> Result<()> {
-    if left.dtype() == right.dtype() {
-        return Ok(());
-    }
-    Err(Error::dtypes(op, left.dtype(), right.dtype()))
+    Error::when(left.dtype() != right.dtype(), || Error::dtypes(op, left.dtype(), right.dtype()))
 }
 
 /// Returns an error if an argument of an operation that has no gradient for it requires grad.
@@ -106,10 +99,7 @@ pub(crate) fn check_no_gradient(
 
 /// Returns an error unless two operands are on the same device.
 pub(crate) fn check_device(op: &'static str, left: &Tensor, right: &Tensor) -> Result<()> {
-    if left.device() == right.device() {
-        return Ok(());
-    }
-    Err(Error::devices(op, left.device(), right.device()))
+    Error::when(left.device() != right.device(), || Error::devices(op, left.device(), right.device()))
 }
 
 /// How an operation on 16-bit floats uses a number. In other types there is no difference.

@@ -22,12 +22,8 @@ pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) ->
 
 fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
     let (op, dtype) = ("lerp", start.dtype());
-    if !dtype.is_floating_point() {
-        return Err(Error::not_floating_point(op, "input", dtype));
-    }
-    if end.dtype() != dtype {
-        return Err(Error::dtypes(op, dtype, end.dtype()));
-    }
+    Error::when(!dtype.is_floating_point(), || Error::not_floating_point(op, "input", dtype))?;
+    Error::when(end.dtype() != dtype, || Error::dtypes(op, dtype, end.dtype()))?;
     let (node, given) = match weight {
         Operand::Scalar(_) => ("LerpBackward0", weight.tensor(dtype.compute())?),
         Operand::Tensor(weight) if weight.ndim() > 0 && weight.dtype() != dtype => {

@@ -65,8 +65,7 @@ impl Tensor {
         let op = "frac";
         check_floating_point(op, self)?;
         let out = dispatch_float!(self.dtype(), T => iterate::map(op, self, |v: T| v - v.trunc()))?;
-        NodeBuilder::record_linear("FracBackward0", self, &out, |gradient| Ok(gradient.clone()))?;
-        Ok(out)
+        NodeBuilder::record_linear("FracBackward0", self, out, |gradient| Ok(gradient.clone()))
     }
 
     /// Returns where the elements are NaN.

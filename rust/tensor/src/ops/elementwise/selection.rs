@@ -111,9 +111,7 @@ fn limit_of(
         if dtype.is_integer() && (wraps || !number.fits(dtype)) && is_negative == is_lower {
             return Ok(None);
         }
-        if wraps {
-            return Err(Error::out_of_bounds("clamp", argument, number, dtype));
-        }
+        Error::when(wraps, || Error::out_of_bounds("clamp", argument, number, dtype))?;
         check_fits(number, dtype, "clamp", argument)?;
     }
     given.tensor(dtype).map(Some)

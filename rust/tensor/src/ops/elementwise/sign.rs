@@ -11,8 +11,7 @@ impl Tensor {
     pub fn neg(&self) -> Result<Tensor> {
         check_numeric("neg", "input", self.dtype(), "; use logical_not()")?;
         let out = dispatch_compute!(self.dtype(), T => iterate::map("neg", self, |value: T| T::from_i64(-1).times(value)))?;
-        NodeBuilder::record_linear("NegBackward0", self, &out, Tensor::neg)?;
-        Ok(out)
+        NodeBuilder::record_linear("NegBackward0", self, out, Tensor::neg)
     }
 
     /// Returns the tensor itself, which must not be a bool tensor.

@@ -28,9 +28,7 @@ impl Tensor {
         work: impl FnOnce(Option<&mut NodeBuilder>) -> Result<()>,
         backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
     ) -> Result<&Tensor> {
-        if self.layout().has_internal_overlap() {
-            return Err(Error::overlap(op));
-        }
+        Error::when(self.layout().has_internal_overlap(), || Error::overlap(op))?;
         self.run_inplace_expanded(op, node, inputs, work, backward)
     }
 

@@ -160,7 +160,7 @@ impl Along {
         let count = rows.numel() / read;
         let group =
             (1..=count.min(POINTS / length)).rev().find(|group| count.is_multiple_of(*group)).unwrap_or(1);
-        let out = iterate::try_along_last_dim(
+        let out = iterate::apply_along_last_dim(
             op,
             &rows,
             group * read,

@@ -98,9 +98,7 @@ impl Descriptor {
     /// Transforms a signal in place.
     pub fn run(&self, direction: FftDirection, signal: &mut [Complex<f64>]) -> Result<()> {
         debug_assert_eq!(signal.len(), self.length, "the points of a signal");
-        if signal.len() != self.length {
-            return Err(Error::resized("fft"));
-        }
+        Error::when(signal.len() != self.length, || Error::resized("fft"))?;
         let compute = match direction {
             FftDirection::Forward => self.functions.forward,
             FftDirection::Inverse => self.functions.backward,

@@ -266,6 +266,5 @@ fn resized(tensor: &Tensor, dim: usize, size: usize) -> Result<Tensor> {
 fn transform(input: &Tensor, job: Job) -> Result<Tensor> {
     let out = FFT.call(&FftCall::new(input, &job), None, &FftArgs { input, job: &job })?;
     let (node, adjoint) = (job.transform.node(), Job { transform: job.transform.adjoint(), ..job });
-    NodeBuilder::record_linear(node, input, &out, move |gradient| transform(gradient, adjoint.clone()))?;
-    Ok(out)
+    NodeBuilder::record_linear(node, input, out, move |gradient| transform(gradient, adjoint.clone()))
 }

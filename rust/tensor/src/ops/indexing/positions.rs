@@ -296,9 +296,7 @@ impl Positions {
     /// # Errors
     /// Fails if the tensor does not have the shape whose sizes bounded the index: another thread has resized it.
     fn layout(&self, op: &'static str, tensor: &Layout) -> Result<Option<IndexedLayout>> {
-        if tensor.shape != self.source {
-            return Err(Error::resized(op));
-        }
+        Error::when(tensor.shape != self.source, || Error::resized(op))?;
         Ok(match self.kind {
             Kind::Elements { dim } => Some(IndexedLayout::elements(tensor, dim, self.index.shape())),
             Kind::Rows { first, count } => merge_dims(tensor, first, count)

@@ -41,11 +41,10 @@ impl Tensor {
         let [factor, ..] = found.parts;
         let factor = iterate::cast(&factor, self.dtype())?;
         let factor = if is_upper { as_transposed(&factor)? } else { factor };
-        if let Some(builder) = NodeBuilder::new("LinalgCholeskyExBackward0", &[self])? {
-            builder.set_history_saving_output(&factor, move |factor, gradient| {
-                cholesky_backward(factor, gradient, is_upper)
-            })?;
-        }
+        let node = "LinalgCholeskyExBackward0";
+        let factor = NodeBuilder::record_saving_output(node, self, factor, move |factor, gradient| {
+            cholesky_backward(factor, gradient, is_upper)
+        })?;
         let info = shown_info(&found.info)?;
         if checks {
             check_info(op, (INPUT, "positive-definite"), &info, |order| {

@@ -9,7 +9,7 @@ use super::{
     identity_like, lu_info, matrix_sizes, scale_columns, shown_info, transposed,
 };
 use crate::elementwise::equal;
-use crate::iterate::try_along_last_dim;
+use crate::iterate::apply_along_last_dim;
 use crate::layout::signed;
 use crate::ops::elementwise::operand::check_dtype;
 use crate::ops::shape::join::cat;
@@ -31,7 +31,7 @@ pub(super) fn permutation_of(op: &'static str, pivots: &Tensor, rows: usize) -> 
         let order = counted(0, rows, (DType::Int64, pivots.placement()))?;
         return expanded(&order, &shape);
     }
-    try_along_last_dim(op, &pivots, steps, &shape, rows, move |pivots: &[i32], order: &mut [i64]| {
+    apply_along_last_dim(op, &pivots, steps, &shape, rows, move |pivots: &[i32], order: &mut [i64]| {
         order.iter_mut().zip(0..).for_each(|(order, row)| *order = row);
         for (step, &pivot) in pivots.iter().enumerate() {
             let other = usize::try_from(pivot).ok().and_then(|pivot| pivot.checked_sub(1));
@@ -109,14 +109,9 @@ impl Tensor {
         check_matrices(OP, "B", b)?;
         check_operands(OP, self, b)?;
         check_dtype(OP, "pivots", pivots, (DType::Int32, "; int() converts it"))?;
-        if Some(pivots.shape()) != self.shape().split_last().map(|(_, shape)| shape) {
-            return Err(Error::shape(
-                OP,
-                "pivots",
-                "have the shape of LU without its last dimension",
-                pivots.shape(),
-            ));
-        }
+        Error::when(Some(pivots.shape()) != self.shape().split_last().map(|(_, shape)| shape), || {
+            Error::shape(OP, "pivots", "have the shape of LU without its last dimension", pivots.shape())
+        })?;
         let [rows, columns] = matrix_sizes(b);
         if size != if is_left { rows } else { columns } {
             return Err(err_sizes(OP, "LU", is_left, self, b));

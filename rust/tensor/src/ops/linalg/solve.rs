@@ -213,12 +213,11 @@ impl Tensor {
         let size = check_square(op, A, self)?;
         let identity = expanded(&identity_like(self, size, size)?, self.shape())?;
         let (inverse, info) = self.detach().solve_for(op, &identity, true, checks)?;
-        if let Some(builder) = NodeBuilder::new("LinalgInvExBackward0", &[self])? {
-            builder.set_history_saving_output(&inverse, |inverse, gradient| {
+        let inverse =
+            NodeBuilder::record_saving_output("LinalgInvExBackward0", self, inverse, |inverse, gradient| {
                 let inverse = transposed(inverse)?;
                 inverse.matmul(gradient)?.matmul(&inverse)?.neg()
             })?;
-        }
         Ok((inverse, info))
     }
 }

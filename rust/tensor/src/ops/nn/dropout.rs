@@ -11,9 +11,7 @@ fn with_factors<T>(
     p: f64,
     operation: impl FnOnce(&Tensor) -> Result<T>,
 ) -> Result<T> {
-    if !(0.0..=1.0).contains(&p) {
-        return Err(Error::value(op, "p", "be from 0 to 1", p));
-    }
+    Error::when(!(0.0..=1.0).contains(&p), || Error::value(op, "p", "be from 0 to 1", p))?;
     let (shape, options) = (tensor.shape(), tensor.options());
     if p == 1.0 {
         return operation(&Tensor::zeros(shape, options)?);

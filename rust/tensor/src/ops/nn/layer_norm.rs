@@ -6,7 +6,7 @@ use crate::error::Tuple;
 use crate::layout::signed;
 use crate::ops::elementwise::operand::{check_device, check_floating_point};
 use crate::recording::{BackwardContext, Gradients, NodeBuilder, is_recording};
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{Error, Result, Tensor, iterate};
 
 const OP: &str = "layer_norm";
 
@@ -90,18 +90,14 @@ impl Tensor {
                 return Err(Error::shape(OP, argument, expected, parameter.shape()));
             }
             let given = parameter.dtype();
-            if *first.get_or_insert(given) != given || !self.is_parameter_dtype(given) {
+            let accepted = [self.dtype(), self.dtype().compute()];
+            if *first.get_or_insert(given) != given || !accepted.contains(&given) {
                 let expected = format!("{}, the dtype of the input", self.dtype());
                 return Err(Error::dtype(OP, argument, expected, given));
             }
             check_device(OP, self, parameter)?;
         }
         Ok(())
-    }
-
-    /// Returns whether parameters of a type can be applied to this tensor.
-    fn is_parameter_dtype(&self, dtype: DType) -> bool {
-        dtype == self.dtype() || dtype == self.dtype().compute()
     }
 }
 

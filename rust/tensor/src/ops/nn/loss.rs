@@ -83,9 +83,7 @@ impl Tensor {
     pub fn mse_loss(&self, target: &Tensor, weight: Option<&Tensor>, reduction: Reduction) -> Result<Tensor> {
         let op = "mse_loss";
         let (difference, dtype) = difference(op, self, target)?;
-        if !dtype.is_floating_point() {
-            return Err(Error::not_floating_point(op, "input", dtype));
-        }
+        Error::when(!dtype.is_floating_point(), || Error::not_floating_point(op, "input", dtype))?;
         let losses = difference.mul(&difference)?;
         reduce_weighted(op, self, (losses, dtype), weight, reduction)
     }

@@ -154,9 +154,7 @@ impl Tensor {
         check_device(OP, &a, &b)?;
         let call = MATMUL.explain(&MatmulCall::new(&a, &b));
         // A kernel that a program has registered may multiply bools.
-        if a.dtype() == DType::Bool && call.kernel() == Some(NATIVE) {
-            return Err(err_bools());
-        }
+        Error::when(a.dtype() == DType::Bool && call.kernel() == Some(NATIVE), err_bools)?;
         Ok(call)
     }
 
@@ -182,14 +180,9 @@ impl Tensor {
 
     /// Returns the product of two matrices.
     pub fn mm(&self, other: &Tensor) -> Result<Tensor> {
-        if self.ndim() != 2 || other.ndim() != 2 {
-            return Err(err_shapes(
-                "mm",
-                "an operand is not a matrix (matmul() accepts others)",
-                self,
-                other,
-            ));
-        }
+        Error::when(self.ndim() != 2 || other.ndim() != 2, || {
+            err_shapes("mm", "an operand is not a matrix (matmul() accepts others)", self, other)
+        })?;
         self.matmul(other).map_err(|error| error.during("mm"))
     }
 

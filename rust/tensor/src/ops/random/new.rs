@@ -35,9 +35,7 @@ pub(crate) fn drawn(
     fill: impl Fn(&mut fastrand::Rng, &mut [f64]) + Send + Sync + 'static,
 ) -> Result<Tensor> {
     let dtype = options.dtype;
-    if !dtype.is_floating_point() {
-        return Err(Error::dtype(op, "dtype", "floating point", dtype));
-    }
+    Error::when(!dtype.is_floating_point(), || Error::dtype(op, "dtype", "floating point", dtype))?;
     dispatch_float!(dtype, T => drawn_as(op, seed, shape, options, move |generator, out: &mut [T]| {
         let mut numbers = [0.0; BLOCK];
         for out in out.chunks_mut(BLOCK) {
@@ -141,9 +139,7 @@ impl Generator {
 
     fn draw_integers(&self, low: i64, high: i64, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
         let op = "randint";
-        if low >= high {
-            return Err(Error::value(op, "high", format!("be greater than low ({low})"), high));
-        }
+        Error::when(low >= high, || Error::value(op, "high", format!("be greater than low ({low})"), high))?;
         check_bound(op, "low", low, options.dtype)?;
         check_bound(op, "high - 1", high - 1, options.dtype)?;
         let fill = move |generator: &mut fastrand::Rng, out: &mut [i64]| {
@@ -166,9 +162,7 @@ impl Generator {
         let is_exact = [last, (last - 1).max(0)]
             .into_iter()
             .all(|number| Scalar::Int(number).stored(dtype).cast::<i64>() == number);
-        if !is_exact {
-            return Err(Error::out_of_bounds(op, "n", Scalar::Int(last), dtype));
-        }
+        Error::when(!is_exact, || Error::out_of_bounds(op, "n", Scalar::Int(last), dtype))?;
         let fill = |generator: &mut fastrand::Rng, out: &mut [i64]| {
             out.iter_mut().zip(0..).for_each(|(out, number)| *out = number);
             generator.shuffle(out);

@@ -38,14 +38,9 @@ impl Generator {
         let &[ref rows @ .., categories] = weights.shape() else {
             return Err(Error::shape(op, "input", "have 1 or 2 dimensions", weights.shape()));
         };
-        if rows.len() > 1 || categories == 0 {
-            return Err(Error::shape(
-                op,
-                "input",
-                "have 1 or 2 dimensions, the last of a size above 0",
-                weights.shape(),
-            ));
-        }
+        Error::when(rows.len() > 1 || categories == 0, || {
+            Error::shape(op, "input", "have 1 or 2 dimensions, the last of a size above 0", weights.shape())
+        })?;
         let samples = usize::try_from(num_samples).ok().filter(|&samples| samples > 0);
         let samples = samples.ok_or_else(|| Error::value(op, "num_samples", "be positive", num_samples))?;
         if samples > categories && !replacement {

@@ -56,13 +56,9 @@ impl LstmArgs<'_> {
             return Err(Error::shape(OP, "input", "have 3 dimensions", self.input.shape()));
         };
         let (steps, batch) = if self.batch_first { (second, first) } else { (first, second) };
-        if steps == 0 {
-            return Err(Error::shape(OP, "input", "have at least one step", self.input.shape()));
-        }
+        Error::when(steps == 0, || Error::shape(OP, "input", "have at least one step", self.input.shape()))?;
         check_floating_point(OP, self.input)?;
-        if self.layers.is_empty() {
-            return Err(Error::value(OP, "num_layers", "be at least 1", 0));
-        }
+        Error::when(self.layers.is_empty(), || Error::value(OP, "num_layers", "be at least 1", 0))?;
         let &[_, _, size] = self.hidden.shape() else {
             return Err(Error::shape(OP, "hx[0]", "have 3 dimensions", self.hidden.shape()));
         };

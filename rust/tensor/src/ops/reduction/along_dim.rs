@@ -111,7 +111,7 @@ pub(crate) fn indices_along<F: RowIndices>(
     let width = if F::IS_SINGLE { 1 } else { rows.length };
     let shape = rows.shape(width);
     let found = dispatch_compute!(rows.rows.dtype(), T => {
-        iterate::try_along_last_dim(op, &rows.rows, rows.length, &shape, width, move |row: &[T], out: &mut [i64]| {
+        iterate::apply_along_last_dim(op, &rows.rows, rows.length, &shape, width, move |row: &[T], out: &mut [i64]| {
             f.write(row, out)
         })
     })?;

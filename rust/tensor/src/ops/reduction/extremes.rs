@@ -5,7 +5,7 @@ use super::sums::{Extreme, err_nothing_to_reduce, reduced_dims};
 use crate::layout::Layout;
 use crate::ops::elementwise::operand::check_numeric;
 use crate::recording::NodeBuilder;
-use crate::{Element, Result, Tensor, loops};
+use crate::{Element, Error, Result, Tensor, loops};
 
 /// Writes the index of the extreme of a row: the first of equal elements, or of NaN.
 struct ExtremeIndex {
@@ -28,9 +28,7 @@ pub(crate) fn select_one_along(
     index: impl RowIndices,
 ) -> Result<(Tensor, Tensor)> {
     let over = reduced_dims(op, input.shape(), Some(&[dim]))?;
-    if over.count == 0 {
-        return Err(err_nothing_to_reduce(op, input.shape(), true));
-    }
+    Error::when(over.count == 0, || err_nothing_to_reduce(op, input.shape(), true))?;
     let indices = indices_along(op, input, dim, index)?;
     let shaped = |tensor: &Tensor| tensor.alias(Layout::contiguous(over.shape(keepdim)));
     let values = shaped(&gather_along(op, input, dim, &indices)?);
@@ -75,9 +73,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         let over = reduced_dims(op, self.shape(), dim.as_ref().map(std::slice::from_ref))?;
-        if over.count == 0 {
-            return Err(err_nothing_to_reduce(op, self.shape(), true));
-        }
+        Error::when(over.count == 0, || err_nothing_to_reduce(op, self.shape(), true))?;
         let kind = ExtremeIndex { largest };
         let found = match dim {
             Some(dim) => indices_along(op, self, dim, kind)?,

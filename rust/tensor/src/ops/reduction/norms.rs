@@ -22,9 +22,7 @@ impl Tensor {
         let op = "norm";
         let dtype = dtype.unwrap_or(self.dtype());
         for given in [self.dtype(), dtype] {
-            if !given.is_floating_point() {
-                return Err(Error::not_floating_point(op, "input", given));
-            }
+            Error::when(!given.is_floating_point(), || Error::not_floating_point(op, "input", given))?;
         }
         if self.dtype().promote(dtype) != dtype {
             let expected = format!("at least as wide as {}", self.dtype());
@@ -34,9 +32,7 @@ impl Tensor {
         // Halves are rounded once.
         let x = self.cast(dtype.compute())?;
         let norm = if order.is_infinite() {
-            if over.count == 0 {
-                return Err(err_nothing_to_reduce(op, self.shape(), false));
-            }
+            Error::when(over.count == 0, || err_nothing_to_reduce(op, self.shape(), false))?;
             let sizes = x.abs()?;
             if order > 0.0 { sizes.amax(dims, keepdim)? } else { sizes.amin(dims, keepdim)? }
         } else if order == 0.0 {

@@ -30,10 +30,9 @@ pub(crate) fn widened(tensor: &Tensor) -> Result<Tensor> {
 /// Returns the sums of the elements up to each, or from each on if `reverse` is set.
 fn cumulative_sum(tensor: &Tensor, dim: i64, reverse: bool) -> Result<Tensor> {
     let out = sums(tensor, dim, reverse)?;
-    NodeBuilder::record_linear("CumsumBackward0", tensor, &out, move |gradient| {
+    NodeBuilder::record_linear("CumsumBackward0", tensor, out, move |gradient| {
         cumulative_sum(gradient, dim, !reverse)
-    })?;
-    Ok(out)
+    })
 }
 
 /// Returns the derivatives in the directions of the cumulative products along `dim`; without directions, the products.
@@ -150,6 +149,11 @@ fn scan<T: Element, A: Element>(
             (total, *out) = (Some(next), next.cast());
         };
         let items = out.iter_mut().zip(row);
-        if is_reverse { items.rev().for_each(step) } else { items.for_each(step) }
+        if is_reverse {
+            items.rev().for_each(step)
+        } else {
+            items.for_each(step)
+        }
+        Ok(())
     })
 }

@@ -24,12 +24,9 @@ impl Tensor {
                 iterate::map_rows(op, rows, length, loops::log_softmax::<T>)
             })
         })?;
-        if let Some(builder) = NodeBuilder::new("LogSoftmaxBackward0", &[self])? {
-            builder.set_history_saving_output(&out, move |out, gradient| {
-                log_softmax_backward(out, gradient, dim)
-            })?;
-        }
-        Ok(out)
+        NodeBuilder::record_saving_output("LogSoftmaxBackward0", self, out, move |out, gradient| {
+            log_softmax_backward(out, gradient, dim)
+        })
     }
 
     /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
@@ -52,11 +49,9 @@ impl Tensor {
                 iterate::map_rows(op, rows, length, move |row: &[T], out| loops::softmax(row, out, is_safe))
             })
         })?;
-        if let Some(builder) = NodeBuilder::new(node, &[self])? {
-            builder
-                .set_history_saving_output(&out, move |out, gradient| softmax_backward(out, gradient, dim))?;
-        }
-        Ok(out)
+        NodeBuilder::record_saving_output(node, self, out, move |out, gradient| {
+            softmax_backward(out, gradient, dim)
+        })
     }
 }
 

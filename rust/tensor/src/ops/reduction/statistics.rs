@@ -1,6 +1,6 @@
 //! The variance and the standard deviation.
 
-use super::sums::{ReducedDims, reduced_dims};
+use super::sums::reduced_dims;
 use crate::dtype::dispatch_float;
 use crate::error::warn;
 use crate::iterate::reduce;
@@ -20,28 +20,53 @@ fn divisor(op: &'static str, count: usize, correction: Scalar) -> f64 {
     degrees
 }
 
-/// Computes `finish` of the variances of a tensor. Returns the result, the reduced dimensions and the degrees of freedom.
-fn of_variances(
-    op: &'static str,
+/// Returns the variance of all elements or over `dims`, or the standard deviation, its root.
+fn spread(
+    (op, is_root): (&'static str, bool),
     input: &Tensor,
-    (dims, correction, keepdim): (Option<&[i64]>, Scalar, bool),
-    finish: fn(f64) -> f64,
-) -> Result<(Tensor, ReducedDims, f64)> {
+    dims: Option<&[i64]>,
+    correction: Scalar,
+    keepdim: bool,
+) -> Result<Tensor> {
     check_floating_point(op, input)?;
     let over = reduced_dims(op, input.shape(), dims)?;
     let divisor = divisor(op, over.count, correction);
     let out = dispatch_float!(input.dtype(), T => {
-        let finish = move |squares: f64| T::from_f64(finish(squares / divisor));
+        let finish = move |squares: f64| {
+            let variance = squares / divisor;
+            T::from_f64(if is_root { variance.sqrt() } else { variance })
+        };
         reduce(op, input, &over.mask, (over.shape(keepdim), input.dtype()), &squared_deviations(finish))
     })?;
-    Ok((out, over, divisor))
+    let node = if is_root { "StdBackward0" } else { "VarBackward0" };
+    if let Some(mut builder) = NodeBuilder::new(node, &[input])? {
+        let saved = builder.save(input)?;
+        let root = is_root.then(|| builder.save_output(&out)).transpose()?;
+        let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));
+        builder.set_history(&out, move |ctx, gradient| {
+            let (x, gradient) = (ctx.saved(saved)?, gradient.reshaped(&ones)?);
+            let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?;
+            let Some(root) = root else {
+                // Without degrees of freedom the slope is infinite, with the sign of the deviation.
+                return Ok(vec![Some(gradient.mul(&deviations.mul(2.0 / divisor)?)?)]);
+            };
+            let (root, deviations) = (ctx.saved(root)?.reshaped(&ones)?, deviations.mul(1.0 / divisor)?);
+            if divisor == 0.0 {
+                // The root is infinite, but grows slower than the deviations.
+                return Ok(vec![Some(gradient.mul(&deviations)?)]);
+            }
+            let share = zero_where(&root.detach().equal(0i64)?, &gradient.div(&root)?)?;
+            Ok(vec![Some(share.mul(&deviations)?)])
+        })?;
+    }
+    Ok(out)
 }
 
 impl Tensor {
     /// Returns the variance of all elements or over `dims`. The sum of squares is divided by the number of elements less
     /// `correction`, or by 0 if the correction is larger, of which the operation warns.
     pub fn var(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
-        self.var_for("var", dims, correction, keepdim)
+        spread(("var", false), self, dims, correction, keepdim)
     }
 
     /// Returns the variance, as [`var`](Tensor::var), and the mean.
@@ -51,33 +76,13 @@ impl Tensor {
         correction: Scalar,
         keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        Ok((self.var_for("var_mean", dims, correction, keepdim)?, self.mean(dims, keepdim)?))
-    }
-
-    fn var_for(
-        &self,
-        op: &'static str,
-        dims: Option<&[i64]>,
-        correction: Scalar,
-        keepdim: bool,
-    ) -> Result<Tensor> {
-        let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), |variance| variance)?;
-        if let Some(builder) = NodeBuilder::new("VarBackward0", &[self])? {
-            let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));
-            builder.set_history_saving(self, &out, move |x, gradient| {
-                let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?;
-                // Without degrees of freedom the slope is infinite, with the sign of the deviation.
-                let slope = deviations.mul(2.0 / divisor)?;
-                gradient.reshaped(&ones)?.mul(&slope)
-            })?;
-        }
-        Ok(out)
+        Ok((spread(("var_mean", false), self, dims, correction, keepdim)?, self.mean(dims, keepdim)?))
     }
 
     /// Returns the standard deviation of all elements or over `dims`: the root of the variance. Its gradient is 0 where
     /// it is 0.
     pub fn std(&self, dims: Option<&[i64]>, correction: Scalar, keepdim: bool) -> Result<Tensor> {
-        self.std_for("std", dims, correction, keepdim)
+        spread(("std", true), self, dims, correction, keepdim)
     }
 
     /// Returns the standard deviation, as [`std`](Tensor::std), and the mean.
@@ -87,33 +92,6 @@ impl Tensor {
         correction: Scalar,
         keepdim: bool,
     ) -> Result<(Tensor, Tensor)> {
-        Ok((self.std_for("std_mean", dims, correction, keepdim)?, self.mean(dims, keepdim)?))
-    }
-
-    fn std_for(
-        &self,
-        op: &'static str,
-        dims: Option<&[i64]>,
-        correction: Scalar,
-        keepdim: bool,
-    ) -> Result<Tensor> {
-        let (out, over, divisor) = of_variances(op, self, (dims, correction, keepdim), f64::sqrt)?;
-        if let Some(mut builder) = NodeBuilder::new("StdBackward0", &[self])? {
-            let (input, output) = (builder.save(self)?, builder.save_output(&out)?);
-            let (ones, dims) = (over.shape(true).to_vec(), dims.map(<[i64]>::to_vec));
-            builder.set_history(&out, move |ctx, gradient| {
-                let (x, root) = (ctx.saved(input)?, ctx.saved(output)?.reshaped(&ones)?);
-                let deviations = x.sub(&x.mean(dims.as_deref(), true)?)?.mul(1.0 / divisor)?;
-                let gradient = gradient.reshaped(&ones)?;
-                if divisor == 0.0 {
-                    // The root is infinite, but grows slower than the deviations.
-                    return Ok(vec![Some(gradient.mul(&deviations)?)]);
-                }
-                let share = gradient.div(&root)?;
-                let share = zero_where(&root.detach().equal(0i64)?, &share)?;
-                Ok(vec![Some(share.mul(&deviations)?)])
-            })?;
-        }
-        Ok(out)
+        Ok((spread(("std_mean", true), self, dims, correction, keepdim)?, self.mean(dims, keepdim)?))
     }
 }

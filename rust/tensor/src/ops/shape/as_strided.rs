@@ -32,20 +32,18 @@ pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &L
     let whole = iterate::cast(&whole, gradient.dtype())?;
     let source_layout = geometry.clone();
     let out = whole.alias(geometry);
-    NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, &out, move |second| {
+    NodeBuilder::record_linear("AsStridedScatterBackward0", gradient, out, move |second| {
         let whole = copy_with_layout(second, &source_layout)?;
         as_strided(&whole, part.clone())
-    })?;
-    out.contiguous()
+    })?
+    .contiguous()
 }
 
 impl Tensor {
     /// Returns a view of the storage with these sizes, strides and offset (the offset of this tensor if `None`).
     pub fn as_strided(&self, shape: &[usize], strides: &[usize], offset: Option<usize>) -> Result<Tensor> {
         let op = "as_strided";
-        if shape.len() != strides.len() {
-            return Err(err_stride_count(op, shape, strides));
-        }
+        Error::when(shape.len() != strides.len(), || err_stride_count(op, shape, strides))?;
         checked_numel(op, shape, self.dtype().size())?;
         let offset = offset.unwrap_or_else(|| self.storage_offset());
         if self.requires_grad() && offset < self.storage_offset() {

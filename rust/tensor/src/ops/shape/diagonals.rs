@@ -61,8 +61,7 @@ impl Triangle {
         let out = input.detach().contiguous_copy()?;
         self.clear_outside(&out, &mask)?;
         let [.., node] = self.names();
-        NodeBuilder::record_linear(node, input, &out, move |gradient| self.of(gradient, diagonal))?;
-        Ok(out)
+        NodeBuilder::record_linear(node, input, out, move |gradient| self.of(gradient, diagonal))
     }
 
     fn of_inplace(self, target: &Tensor, diagonal: i64) -> Result<&Tensor> {
@@ -99,9 +98,7 @@ impl Tensor {
     /// Returns the sum of the diagonal of a matrix.
     pub fn trace(&self) -> Result<Tensor> {
         let op = "trace";
-        if self.ndim() != 2 {
-            return Err(Error::shape(op, "input", "be a matrix", self.shape()));
-        }
+        Error::when(self.ndim() != 2, || Error::shape(op, "input", "be a matrix", self.shape()))?;
         check_numeric(op, "input", self.dtype(), "; long() converts it")?;
         self.diagonal(0, 0, 1)?.sum(None, false)
     }

@@ -14,14 +14,9 @@ impl Tensor {
         let op = "flatten";
         let start = wrap_argument(op, "start_dim", start_dim, self.ndim())?;
         let end = wrap_argument(op, "end_dim", end_dim, self.ndim())?;
-        if start > end {
-            return Err(Error::value(
-                op,
-                "end_dim",
-                format!("not be before start_dim, {start_dim}"),
-                end_dim,
-            ));
-        }
+        Error::when(start > end, || {
+            Error::value(op, "end_dim", format!("not be before start_dim, {start_dim}"), end_dim)
+        })?;
         if self.ndim() == 0 {
             return self.reshaped(&[1]);
         }
@@ -37,13 +32,9 @@ impl Tensor {
     /// Returns a view with a dimension divided into several, of which one size may be -1: `torch.unflatten`.
     pub fn unflatten(&self, dim: i64, sizes: &[i64]) -> Result<Tensor> {
         let op = "unflatten";
-        if self.ndim() == 0 {
-            return Err(Error::shape(op, "input", "have a dimension", self.shape()));
-        }
+        Error::when(self.ndim() == 0, || Error::shape(op, "input", "have a dimension", self.shape()))?;
         let at = wrap_dim(op, dim, self.ndim())?;
-        if sizes.is_empty() {
-            return Err(Error::sizes(op, "sizes", "contain a size", sizes));
-        }
+        Error::when(sizes.is_empty(), || Error::sizes(op, "sizes", "contain a size", sizes))?;
         let size = self.shape().get(at).copied().unwrap_or(0);
         let parts =
             infer_size(op, sizes, &[size]).map_err(|error| error.rename_argument("shape", "sizes"))?;

@@ -17,8 +17,7 @@ impl Tensor {
         let out = dispatch_size!(bits.dtype(), T => flip::<T>(&bits, &flipped))?;
         let out = iterate::reinterpret(&out, self.dtype());
         let dims = dims.to_vec();
-        NodeBuilder::record_linear("FlipBackward0", self, &out, move |gradient| gradient.flip(&dims))?;
-        Ok(out)
+        NodeBuilder::record_linear("FlipBackward0", self, out, move |gradient| gradient.flip(&dims))
     }
 
     /// Returns a copy with the second dimension in reverse order: `torch.fliplr`.
@@ -42,16 +41,12 @@ impl Tensor {
     pub fn roll(&self, shifts: &[i64], dims: &[i64]) -> Result<Tensor> {
         let op = "roll";
         let is_flat = dims.is_empty() && shifts.len() == 1;
-        if shifts.is_empty() {
-            return Err(Error::value(op, "shifts", "contain a number", Tuple(shifts)));
-        }
+        Error::when(shifts.is_empty(), || Error::value(op, "shifts", "contain a number", Tuple(shifts)))?;
         if !is_flat && shifts.len() != dims.len() {
             let expected = format!("have a dimension for each of {} shifts", shifts.len());
             return Err(Error::value(op, "dims", expected, Tuple(dims)));
         }
-        if !is_flat && self.ndim() == 0 {
-            return Err(Error::needs_dimension(op, ErrorKind::Index));
-        }
+        Error::when(!is_flat && self.ndim() == 0, || Error::needs_dimension(op, ErrorKind::Index))?;
         let source = self.detach();
         let out = if is_flat {
             let flat = source.contiguous()?.reshaped(&[source.numel()])?;
@@ -69,8 +64,7 @@ impl Tensor {
         let back: Vec<i64> =
             shifts.iter().rev().map(|shift| shift.checked_neg().unwrap_or(i64::MIN)).collect();
         let dims: Vec<i64> = dims.iter().rev().copied().collect();
-        NodeBuilder::record_linear("RollBackward0", self, &out, move |gradient| gradient.roll(&back, &dims))?;
-        Ok(out)
+        NodeBuilder::record_linear("RollBackward0", self, out, move |gradient| gradient.roll(&back, &dims))
     }
 }
 

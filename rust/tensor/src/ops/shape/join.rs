@@ -103,9 +103,7 @@ pub fn vstack(tensors: &[Tensor]) -> Result<Tensor> {
 
 /// Returns the tensors, of which there is one at least, with at least `ndim` dimensions.
 fn at_least(op: &'static str, tensors: &[Tensor], ndim: usize) -> Result<Vec<Tensor>> {
-    if tensors.is_empty() {
-        return Err(Error::no_tensors(op, "tensors"));
-    }
+    Error::when(tensors.is_empty(), || Error::no_tensors(op, "tensors"))?;
     tensors.iter().map(|tensor| tensor.at_least(ndim)).collect()
 }
 

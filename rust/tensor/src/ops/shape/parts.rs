@@ -20,9 +20,7 @@ impl<'a> Division<'a> {
     /// Returns the division of a dimension of `source`, or an error of this kind for a 0-d tensor.
     fn new(op: &'static str, source: &'a Tensor, dim: i64, err_scalar: ErrorKind) -> Result<Self> {
         let needs_dimension = || Error::needs_dimension(op, err_scalar);
-        if source.ndim() == 0 {
-            return Err(needs_dimension());
-        }
+        Error::when(source.ndim() == 0, needs_dimension)?;
         let at = wrap_dim(op, dim, source.ndim())?;
         let &(size, stride) = sizes_and_strides(source.layout()).get(at).ok_or_else(needs_dimension)?;
         Ok(Division { source, at, size, stride })
@@ -155,9 +153,7 @@ impl Tensor {
         let expected = "be positive, or 0 for a dimension of size 0";
         let err_size = || Error::value(op, "split_size", expected, split_size);
         let length = usize::try_from(split_size).map_err(|_| err_size())?;
-        if length == 0 && division.size > 0 {
-            return Err(err_size());
-        }
+        Error::when(length == 0 && division.size > 0, err_size)?;
         self.split_evenly(&division, length)
     }
 

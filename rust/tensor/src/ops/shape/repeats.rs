@@ -75,12 +75,11 @@ impl Tensor {
             copy.alias(Layout::contiguous(&shape))
         };
         let before = self.shape().to_vec();
-        NodeBuilder::record_linear("RepeatBackward0", self, &out, move |gradient| {
+        NodeBuilder::record_linear("RepeatBackward0", self, out, move |gradient| {
             let parts = gradient.reshaped(&interleaved)?;
             let sum = if repeated.is_empty() { parts } else { parts.sum(Some(&repeated), false)? };
             sum.reshaped(&before)
-        })?;
-        Ok(out)
+        })
     }
 
     /// Returns a copy in which each element along a dimension is repeated `repeats` times in a row. Without a dimension the
@@ -137,9 +136,7 @@ impl Tensor {
 
     /// Returns the tensor and the dimension whose elements are repeated: of the flattened tensor if `dim` is `None`.
     fn interleaved_dim(&self, op: &'static str, dim: Option<i64>) -> Result<(Tensor, usize)> {
-        if dim.is_some() && self.ndim() == 0 {
-            return Err(Error::needs_dimension(op, ErrorKind::Index));
-        }
+        Error::when(dim.is_some() && self.ndim() == 0, || Error::needs_dimension(op, ErrorKind::Index))?;
         let source = if dim.is_none() { self.flatten()? } else { self.clone() };
         let at = wrap_dim(op, dim.unwrap_or(0), source.ndim())?;
         Ok((source, at))

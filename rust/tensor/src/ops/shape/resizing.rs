@@ -42,22 +42,13 @@ impl Tensor {
         self.resize("resize_", shape, true)
     }
 
-    /// Changes the shape in place to that of another tensor, like [`resize_`](Tensor::resize_). The strides are those of
-    /// a contiguous tensor.
+    /// Changes the shape in place to that of another tensor, like [`resize_`](Tensor::resize_), or with `to_contiguous`
+    /// like [`resize_contiguous_`](Tensor::resize_contiguous_).
     ///
     /// # Errors
     /// Fails like [`resize_`](Tensor::resize_).
-    pub fn resize_as_(&self, template: &Tensor) -> Result<&Tensor> {
-        self.resize("resize_as_", template.shape(), false)
-    }
-
-    /// Changes the shape in place like [`resize_as_`](Tensor::resize_as_), and also the strides of a tensor that has the
-    /// shape already.
-    ///
-    /// # Errors
-    /// Fails like [`resize_`](Tensor::resize_).
-    pub fn resize_contiguous_as_(&self, template: &Tensor) -> Result<&Tensor> {
-        self.resize("resize_as_", template.shape(), true)
+    pub fn resize_as_(&self, template: &Tensor, to_contiguous: bool) -> Result<&Tensor> {
+        self.resize("resize_as_", template.shape(), to_contiguous)
     }
 
     fn resize(&self, op: &'static str, shape: &[usize], to_contiguous: bool) -> Result<&Tensor> {

@@ -24,8 +24,7 @@ pub(crate) fn view(
         return Ok(out);
     }
     track_view(&out, source);
-    NodeBuilder::record_linear(name, source, &out, backward)?;
-    Ok(out)
+    NodeBuilder::record_linear(name, source, out, backward)
 }
 
 pub(crate) fn layout(offset: usize, dims: Vec<(usize, usize)>) -> Layout {
@@ -83,10 +82,9 @@ impl Tensor {
             view_strides(copy.layout(), shape).ok_or_else(|| copy.err_view_needs_copy("reshape", shape))?;
         let layout = Layout { shape: shape.to_vec(), strides, offset: copy.storage_offset() };
         let (out, before) = (copy.alias(layout), self.shape().to_vec());
-        NodeBuilder::record_linear("UnsafeViewBackward0", &copy, &out, move |gradient| {
+        NodeBuilder::record_linear("UnsafeViewBackward0", &copy, out, move |gradient| {
             gradient.reshaped(&before)
-        })?;
-        Ok(out)
+        })
     }
 
     /// Returns a view with permuted dimensions: dimension `i` of the result is dimension `order[i]` of this tensor.
@@ -96,9 +94,7 @@ impl Tensor {
             let expected = format!("name each of the {} dimensions once", self.ndim());
             Error::value(op, "dims", expected, Tuple(order))
         };
-        if order.len() != self.ndim() {
-            return Err(err_dims());
-        }
+        Error::when(order.len() != self.ndim(), err_dims)?;
         let order = order
             .iter()
             .map(|&dim| wrap_argument(op, "dims", dim, self.ndim()))
@@ -241,12 +237,8 @@ impl Tensor {
     /// Returns a view of `length` indices of a dimension from `start` on.
     pub fn narrow(&self, dim: i64, start: i64, length: i64) -> Result<Tensor> {
         let op = "narrow";
-        if self.ndim() == 0 {
-            return Err(Error::shape(op, "input", "have a dimension", self.shape()));
-        }
-        if length < 0 {
-            return Err(Error::value(op, "length", "not be negative", length));
-        }
+        Error::when(self.ndim() == 0, || Error::shape(op, "input", "have a dimension", self.shape()))?;
+        Error::when(length < 0, || Error::value(op, "length", "not be negative", length))?;
         let at = wrap_dim(op, dim, self.ndim())?;
         let size = self.shape().get(at).copied().map_or(Ok(0), i64::try_from).unwrap_or(i64::MAX);
         let first = if start < 0 { start.saturating_add(size) } else { start };

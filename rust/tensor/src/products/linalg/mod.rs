@@ -222,6 +222,3 @@ pub(crate) fn factors(
         launch_several::<f64, 4>(op, placement, shapes, &sources, Batch { threads, ..kernel })?;
     Ok(Factors { parts: [first, second, third], info })
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,9 +10,6 @@ macro_rules! unary {
         /// Args:
         #[doc = concat!("     {", stringify!($kind), "}")]
         ///
-        /// Raises:
-        #[doc = concat!("     {wrong_", stringify!($kind), "}")]
-        ///
         /// Example:
         #[doc = concat!("     >>> interlock.", stringify!($name), "(interlock.tensor(", $argument, "))")]
         #[doc = concat!("     ", $result)]

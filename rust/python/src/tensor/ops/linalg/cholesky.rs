@@ -15,8 +15,6 @@ use crate::tensor::operation::{LinalgPair, tensor_op};
 ///
 /// Raises:
 ///     LinAlgError: A matrix is not positive-definite; the message has its position in the batch.
-///     {not_square}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.cholesky(interlock.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -45,8 +43,6 @@ fn cholesky(input: &CoreTensor, #[keyword(default = false)] upper: bool) -> Resu
 ///
 /// Raises:
 ///     LinAlgError: `check_errors` is set, and a matrix is not positive-definite.
-///     {not_square}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.cholesky_ex(interlock.tensor([[1.0, 2.0], [2.0, 1.0]])).info
@@ -92,8 +88,8 @@ fn cholesky_solve(
 ///     The inverse of `input @ input.mT`, or of `input.mT @ input` if `upper`.
 ///
 /// Raises:
-///     {not_square}
-///     {not_float}
+///     ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
+///     DTypeError: The dtype is not float32 or float64.
 ///
 /// Example:
 ///     >>> interlock.cholesky_inverse(interlock.tensor([[2.0]]))

@@ -60,8 +60,6 @@ fn check_driver(op: &'static str, matrices: &CoreTensor, driver: Option<Driver>)
 ///
 /// Raises:
 ///     ArgumentError: `mode` has another value.
-///     {not_matrix}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.qr(interlock.tensor([[3.0], [4.0]])).R
@@ -86,10 +84,6 @@ fn qr(A: &CoreTensor, #[default(QrMode::Reduced, "'reduced'")] mode: QrMode) -> 
 ///     the columns of orthogonal matrices, whose signs are arbitrary. Vectors of equal eigenvalues have no gradient: it
 ///     is infinite or NaN. Every result for a matrix that is not finite is NaN.
 ///
-/// Raises:
-///     {not_square}
-///     {not_float}
-///
 /// Example:
 ///     >>> linalg.eigh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
 ///     tensor([1., 3.])
@@ -109,10 +103,6 @@ fn eigh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangle) -
 ///
 /// Args:
 ///     {matrices}
-///
-/// Raises:
-///     {not_square}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.eigvalsh(interlock.tensor([[2.0, 1.0], [1.0, 2.0]]))
@@ -134,8 +124,6 @@ fn eigvalsh(input: &CoreTensor, #[default(Triangle::Lower, "'L'")] UPLO: Triangl
 ///
 /// Raises:
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
-///     {not_matrix}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.svd(interlock.tensor([[3.0], [4.0]])).S
@@ -161,8 +149,6 @@ fn svd(
 ///
 /// Raises:
 ///     LinAlgError: An element is infinite or NaN; the message has the position of the matrix in the batch.
-///     {not_matrix}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.svdvals(interlock.tensor([[3.0], [4.0]]))

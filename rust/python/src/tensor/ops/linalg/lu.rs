@@ -13,8 +13,6 @@ use crate::tensor::operation::{LinalgPair, LinalgTriple, tensor_op};
 ///
 /// Raises:
 ///     LinAlgError: A pivot is 0; the message has the position of the matrix in the batch.
-///     {not_matrix}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.lu_factor(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
@@ -41,8 +39,6 @@ fn lu_factor(A: &CoreTensor, #[keyword(default = true)] pivot: bool) -> Result<L
 ///
 /// Raises:
 ///     LinAlgError: `check_errors` is set, and a pivot is 0.
-///     {not_matrix}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.lu_factor_ex(interlock.zeros(2, 2)).info
@@ -58,10 +54,6 @@ fn lu_factor_ex(
 ///
 /// Returns:
 ///     A named tuple `(P, L, U)` for which `P @ L @ U` is `A`. P has no gradient.
-///
-/// Raises:
-///     {not_matrix}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.lu(interlock.tensor([[1.0, 2.0], [2.0, 2.0]])).U

@@ -105,8 +105,6 @@ fn solve_triangular(
 ///
 /// Raises:
 ///     {singular}
-///     {not_square}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.inv(interlock.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -127,8 +125,6 @@ fn inv(A: &CoreTensor) -> Result<CoreTensor>;
 ///
 /// Raises:
 ///     LinAlgError: `check_errors` is set, and a matrix is singular.
-///     {not_square}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.inv_ex(interlock.zeros(2, 2)).info
@@ -144,10 +140,6 @@ fn inv_ex(A: &CoreTensor, #[keyword(default = false)] check_errors: bool) -> Res
 /// Returns:
 ///     A tensor of the shape of the batch.
 ///
-/// Raises:
-///     {not_square}
-///     {not_float}
-///
 /// Example:
 ///     >>> linalg.det(interlock.tensor([[2.0, 1.0], [0.0, 4.0]]))
 ///     tensor(8.)
@@ -162,10 +154,6 @@ fn det(A: &CoreTensor) -> Result<CoreTensor>;
 /// Returns:
 ///     A named tuple `(sign, logabsdet)`, of the shape of the batch. They are 0 and minus infinity for a singular
 ///     matrix.
-///
-/// Raises:
-///     {not_square}
-///     {not_float}
 ///
 /// Example:
 ///     >>> linalg.slogdet(interlock.tensor([[0.0, 1.0], [1.0, 0.0]])).sign

@@ -10,15 +10,11 @@ use crate::tensor::operation::{Choice, Float, tensor_op};
 /// approximation is `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))`.
 ///
 /// Args:
-///     input: A floating-point tensor.
+///     {floating}
 ///     approximate: "none", or "tanh" for the approximation.
-///
-/// Returns:
-///     A tensor of the shape and dtype of `input`.
 ///
 /// Raises:
 ///     ArgumentError: `approximate` has another value.
-///     DTypeError: `input` is not floating point.
 ///
 /// Example:
 ///     >>> functional.gelu(interlock.tensor([-1.0, 0.0, 1.0]))
@@ -32,13 +28,7 @@ fn gelu(
 /// Return each element times its logistic function, `x / (1 + exp(-x))`, also called swish.
 ///
 /// Args:
-///     input: A floating-point tensor.
-///
-/// Returns:
-///     A tensor of the shape and dtype of `input`.
-///
-/// Raises:
-///     DTypeError: `input` is not floating point.
+///     {floating}
 ///
 /// Example:
 ///     >>> functional.silu(interlock.tensor([-1.0, 0.0, 1.0]))
@@ -53,14 +43,8 @@ fn silu(input: &CoreTensor, #[default(false)] inplace: bool) -> Result<CoreTenso
 /// From Clevert et al., "Fast and Accurate Deep Network Learning by Exponential Linear Units (ELUs)" (2015).
 ///
 /// Args:
-///     input: A floating-point tensor.
+///     {floating}
 ///     alpha: The limit for negative elements is `-alpha`.
-///
-/// Returns:
-///     A tensor of the shape and dtype of `input`.
-///
-/// Raises:
-///     DTypeError: `input` is not floating point.
 ///
 /// Example:
 ///     >>> functional.elu(interlock.tensor([-1.0, 0.0, 1.0]))
@@ -77,14 +61,8 @@ fn elu(
 /// Return each element, multiplied by a slope where it is not positive.
 ///
 /// Args:
-///     input: A floating-point tensor.
+///     {floating}
 ///     negative_slope: The slope.
-///
-/// Returns:
-///     A tensor of the shape and dtype of `input`.
-///
-/// Raises:
-///     DTypeError: `input` is not floating point.
 ///
 /// Example:
 ///     >>> functional.leaky_relu(interlock.tensor([-1.0, 0.0, 1.0]))
@@ -101,15 +79,9 @@ fn leaky_relu(
 /// Return a smooth form of `relu`, `log(1 + exp(beta * x)) / beta` of each element x.
 ///
 /// Args:
-///     input: A floating-point tensor.
+///     {floating}
 ///     beta: The sharpness. The result approaches `relu` as it grows.
 ///     threshold: Elements x with `beta * x` above it are returned as they are.
-///
-/// Returns:
-///     A tensor of the shape and dtype of `input`.
-///
-/// Raises:
-///     DTypeError: `input` is not floating point.
 ///
 /// Example:
 ///     >>> functional.softplus(interlock.tensor([-1.0, 0.0, 30.0]))
@@ -126,13 +98,7 @@ fn softplus(
 /// It is accurate also where the logistic function underflows.
 ///
 /// Args:
-///     input: A floating-point tensor.
-///
-/// Returns:
-///     A tensor of the shape and dtype of `input`.
-///
-/// Raises:
-///     DTypeError: `input` is not floating point.
+///     {floating}
 ///
 /// Example:
 ///     >>> functional.logsigmoid(interlock.tensor([-1000.0, 0.0]))

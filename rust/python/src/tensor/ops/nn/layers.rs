@@ -49,7 +49,7 @@ fn layer_norm(
 /// device. From Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting" (2014).
 ///
 /// Args:
-///     input: A floating-point tensor.
+///     {floating}
 ///     p: The probability of 0.
 ///     training: Whether elements are dropped. Otherwise `input` itself is returned.
 ///
@@ -58,7 +58,6 @@ fn layer_norm(
 ///
 /// Raises:
 ///     ValueError: `p` is not from 0 to 1.
-///     DTypeError: `input` is not floating point.
 ///
 /// Example:
 ///     >>> x = functional.dropout(interlock.ones(1000), p=0.75)

@@ -134,9 +134,7 @@ fn refused(argument: &'static str, expected: impl Display, given: impl Display) 
 
 /// Returns an error if dropout has an effect, or for layers in two directions.
 fn check_options(dropout: f64, train: bool, bidirectional: bool) -> Result<()> {
-    if !(0.0..=1.0).contains(&dropout) {
-        return Err(refused("dropout", "be from 0 to 1", dropout));
-    }
+    Error::when(!(0.0..=1.0).contains(&dropout), || refused("dropout", "be from 0 to 1", dropout))?;
     if dropout != 0.0 && train {
         let expected = "be 0 if train is True, because layers have no dropout here";
         return Err(refused("dropout", expected, dropout));
@@ -150,9 +148,7 @@ fn check_options(dropout: f64, train: bool, bidirectional: bool) -> Result<()> {
 
 /// Returns the layers of these tensors.
 fn layers(Weights(params): &Weights, has_biases: bool, count: i64) -> Result<Vec<LstmLayer<'_>>> {
-    if count < 1 {
-        return Err(refused("num_layers", "be at least 1", count));
-    }
+    Error::when(count < 1, || refused("num_layers", "be at least 1", count))?;
     let each = if has_biases { 4 } else { 2 };
     if usize::try_from(count).ok().and_then(|count| count.checked_mul(each)) != Some(params.len()) {
         let expected = format!("hold {each} Tensors for each of {count} layers");

@@ -13,9 +13,7 @@ fn check_drawn(
     input: &CoreTensor,
     (shape, dtype): (&[usize], DType),
 ) -> Result<()> {
-    if out.device() != input.device() {
-        return Err(Error::devices(op, input.device(), out.device()));
-    }
+    Error::when(out.device() != input.device(), || Error::devices(op, input.device(), out.device()))?;
     check_out(op, out, dtype)?;
     out.reserve_for_result(op, shape)
 }

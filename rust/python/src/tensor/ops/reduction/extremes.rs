@@ -130,10 +130,8 @@ fn aminmax(
 
 /// Returns an error if `keepdim` is set, which needs a dimension.
 fn without_dim(op: &'static str, keepdim: bool) -> Result<()> {
-    if keepdim {
-        return Err(Error::new(ErrorKind::Type, op, "keepdim needs a dim; amax() and amin() take both"));
-    }
-    Ok(())
+    let message = "keepdim needs a dim; amax() and amin() take both";
+    Error::when(keepdim, || Error::new(ErrorKind::Type, op, message))
 }
 
 /// Extremes, with their indices if they are those along a dimension.

@@ -11,9 +11,6 @@ use crate::tensor::operation::{Ints, tensor_op};
 ///     dim: The dimension along which the result sums to 1.
 ///     {float_dtype}
 ///
-/// Raises:
-///     {no_float_dtype}
-///
 /// Example:
 ///     >>> interlock.softmax(interlock.tensor([0.0, 0.0]), 0)
 ///     tensor([0.5000, 0.5000])
@@ -27,9 +24,6 @@ fn softmax(input: &CoreTensor, dim: i64, #[keyword(function)] dtype: Option<DTyp
 /// Args:
 ///     dim: The dimension along which the softmax sums to 1.
 ///     {float_dtype}
-///
-/// Raises:
-///     {no_float_dtype}
 ///
 /// Example:
 ///     >>> interlock.log_softmax(interlock.tensor([1.0, 2.0]), 0)
@@ -48,9 +42,6 @@ fn log_softmax(
 /// Args:
 ///     dim: The dimension along which the result sums to 1.
 ///     {float_dtype}
-///
-/// Raises:
-///     {no_float_dtype}
 ///
 /// Example:
 ///     >>> functional.softmin(interlock.tensor([0.0, 0.0]), 0)

@@ -51,9 +51,6 @@ fn nansum(
 ///     {dims}
 ///     {float_dtype}
 ///
-/// Raises:
-///     {no_float_dtype}
-///
 /// Example:
 ///     >>> x = interlock.tensor([[1.0, 2.0], [3.0, 4.0]])
 ///     >>> interlock.mean(x, 1)

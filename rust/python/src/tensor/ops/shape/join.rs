@@ -16,8 +16,6 @@ use crate::tensor::operation::{Tensors, tensor_op};
 /// Raises:
 ///     ShapeError: Other sizes differ, or a tensor has no dimensions.
 ///     IndexError: The tensors do not have dimension `dim`.
-///     {no_tensors}
-///     {devices}
 ///
 /// Example:
 ///     >>> interlock.cat([interlock.zeros(1), interlock.ones(2)])
@@ -39,8 +37,6 @@ fn cat(tensors: &Tensors, #[default(0)] dim: i64) -> Result<CoreTensor> {
 /// Raises:
 ///     ShapeError: The shapes differ.
 ///     IndexError: The result does not have dimension `dim`.
-///     {no_tensors}
-///     {devices}
 ///
 /// Example:
 ///     >>> interlock.stack([interlock.tensor([1, 2]), interlock.tensor([3, 4])], dim=1)
@@ -53,16 +49,11 @@ fn stack(tensors: &Tensors, #[default(0)] dim: i64) -> Result<CoreTensor> {
 
 /// Concatenate tensors along the second dimension, or along the only one of vectors.
 ///
-/// Args:
-///     tensors: The tensors, as an iterable.
-///
 /// Returns:
 ///     A tensor of the widest dtype of `tensors`.
 ///
 /// Raises:
 ///     ShapeError: The other sizes differ.
-///     {no_tensors}
-///     {devices}
 ///
 /// Example:
 ///     >>> interlock.hstack([interlock.tensor([1, 2]), interlock.tensor([3])])
@@ -74,16 +65,11 @@ fn hstack(tensors: &Tensors) -> Result<CoreTensor> {
 
 /// Concatenate tensors along the first dimension. Vectors are the rows of a matrix.
 ///
-/// Args:
-///     tensors: The tensors, as an iterable.
-///
 /// Returns:
 ///     A tensor of the widest dtype of `tensors`.
 ///
 /// Raises:
 ///     ShapeError: The other sizes differ.
-///     {no_tensors}
-///     {devices}
 ///
 /// Example:
 ///     >>> interlock.vstack([interlock.tensor([1, 2]), interlock.tensor([3, 4])])

@@ -66,8 +66,5 @@ fn resize_as_(
     the_template: &CoreTensor,
     #[keyword] memory_format: Option<Format>,
 ) -> Result<CoreTensor> {
-    match memory_format {
-        Some(_) => input.resize_contiguous_as_(the_template).cloned(),
-        None => input.resize_as_(the_template).cloned(),
-    }
+    input.resize_as_(the_template, memory_format.is_some()).cloned()
 }
