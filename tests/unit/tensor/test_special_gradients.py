@@ -345,3 +345,13 @@ def test_gradient_of_a_view_created_in_no_grad_mode_is_recorded() -> None:
     assert gradient.requires_grad
     with pytest.raises(RuntimeError, match="do not depend"):
         interlock.autograd.grad((view * view).sum(), view)
+
+
+def test_view_of_a_detached_and_changed_base_has_no_gradient() -> None:
+    x = leaf(1, 2)
+    base = x * 1
+    view = base.view(2)
+    base.detach_().zero_()
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    view.sum().backward()
+    assert x.grad is None

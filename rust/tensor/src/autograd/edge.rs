@@ -103,6 +103,12 @@ impl GradientEdge {
     }
 
     /// Returns the node that receives the gradient.
+        if let NextFunction::Node(node) = &node
+            && !node.is_tensor(output)
+        {
+            let expected = "be the number of a result that is a tensor";
+            return Err(Error::value("GradientEdge", "output_nr", expected, output));
+        }
     pub fn node(&self) -> NextFunction {
         match &self.0 {
             Edge::Node(grad_fn) => NextFunction::Node(grad_fn.node.clone()),
