@@ -403,3 +403,49 @@ def test_exception_of_a_deep_pass_propagates() -> None:
     for depth in (1, 60, 61, 150):
         with pytest.raises(KeyError, match="deep"):
             nested(depth, fail)
+
+
+def views_that_became_leaves() -> dict[str, tuple[Tensor, Tensor]]:
+    """Return bases that require grad, and views without history of them."""
+    views: dict[str, tuple[Tensor, Tensor]] = {}
+    for name, view in {
+        "slice": lambda x: x[:2],
+        "view": lambda x: x.view(2, 2),
+        "expand": lambda x: x.expand(2, 4),
+        "select": lambda x: x.select(0, 1),
+        "unbind": lambda x: x.unbind()[0],
+    }.items():
+        base = leaf(1, 1, 1, 1)
+        with interlock.no_grad():
+            views[name] = base, view(base)
+    base = leaf(1, 1)
+    with interlock.inference_mode():
+        views["inference mode"] = base, base[:1]
+    base = leaf(1, 1) * 2
+    with interlock.no_grad():
+        views["base with history"] = base, base[:1]
+    base = interlock.ones(2, dtype=interlock.float64)
+    views["base that requires grad later"] = base, base[:1]
+    base.requires_grad_()
+    return views
+
+
+@pytest.mark.parametrize("name", views_that_became_leaves())
+def test_view_that_became_a_leaf_accumulates_its_gradient(name: str) -> None:
+    base, view = views_that_became_leaves()[name]
+    assert (view.requires_grad, view.is_leaf) == (True, True)
+    log: list[str] = []
+    view.register_hook(lambda grad: log.append("hook"))
+    (view * 3).sum().backward()
+    assert (view.grad, log) == (None, [])
+    view.requires_grad_()
+    view.register_post_accumulate_grad_hook(lambda view: log.append("accumulated"))
+    total = (view * 3).sum()
+    (found,) = interlock.autograd.grad(total, view, retain_graph=True)
+    total.backward()
+    assert view.grad.tolist() == found.tolist() == (interlock.ones_like(view) * 3).tolist()
+    assert log == ["hook", "hook", "accumulated"]
+    if base.is_leaf:
+        assert base.grad is None
+        base.requires_grad_(False)
+    assert view.requires_grad

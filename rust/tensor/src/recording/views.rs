@@ -217,9 +217,12 @@ impl Tensor {
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
             return Err(Error::inference(op, "require grad"));
         }
-        if !requires_grad || (!self.requires_grad() && grad_fn(op, self)?.is_none()) {
-            self.meta_mut().requires_grad = requires_grad;
+        let mut meta = self.meta_mut();
+        // Also of a view that requires grad only because its base does: as a leaf of its own it accumulates gradients.
+        if !requires_grad || meta.grad_fn.is_none() {
+            meta.requires_grad = requires_grad;
         }
+        drop(meta);
         Ok(())
     }
 
