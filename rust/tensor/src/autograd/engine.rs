@@ -428,7 +428,15 @@ impl GraphTask {
 
     fn store(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
         if self.accumulates {
-            return accumulate_grad(leaf, gradient, self.create_graph);
+            // The leaf may have been frozen or detached since the graph was recorded.
+            if grad_fn("backward", leaf)?.is_some() {
+                return Err(err_moved_leaf());
+            }
+            return if leaf.requires_grad() {
+                accumulate_grad(leaf, gradient, self.create_graph)
+            } else {
+                Ok(())
+            };
         }
         self.capture_grad(EdgeKey::Leaf(leaf.identity()), &gradient);
         Ok(())
@@ -534,6 +542,13 @@ fn root_gradient(op: &'static str, output: &GradientKind<'_>, given: Option<&Ten
 }
 
 /// Returns whether a gradient may be stored or added to without a copy.
+/// Returns the error for a leaf of the graph that has become the result of an operation.
+fn err_moved_leaf() -> Error {
+    let message = "a leaf of the graph was changed in place by a recorded operation after the graph had used it, and is \
+                   not a leaf any more; clone() the leaf before the change";
+    Error::new(ErrorKind::State, "backward", message)
+}
+
 fn can_accumulate_inplace(tensor: &Tensor) -> bool {
     tensor.is_uniquely_owned() && tensor.is_contiguous()
 }
