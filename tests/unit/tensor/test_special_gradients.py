@@ -347,6 +347,53 @@ def test_gradient_of_a_view_created_in_no_grad_mode_is_recorded() -> None:
         interlock.autograd.grad((view * view).sum(), view)
 
 
+def weighted(y: Tensor) -> Tensor:
+    return y * interlock.arange(1, y.numel() + 1, dtype=y.dtype).to(y.device).reshape(y.shape)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x.expand(2, 4).as_strided((2,), (1,)), [1, 2, 0, 0]),
+        (lambda x: x.reshape(4, 1).expand(4, 3).as_strided((3,), (1,)), [1, 2, 3, 0]),
+        (lambda x: x.as_strided((3, 2), (1, 1)).as_strided((2,), (1,)), [1, 2, 0, 0]),
+        (lambda x: x.as_strided((3, 2), (1, 1)).as_strided((2, 2), (1, 1)), [1, 5, 4, 0]),
+        (lambda x: x[1:].as_strided((2, 2), (1, 1)).as_strided((2, 2), (1, 1), 1), [0, 1, 5, 4]),
+        (lambda x: x.as_strided((2, 2), (1, 1)).as_strided((4,), (1,)), [1, 2, 3, 0]),
+        (lambda x: x[:1].expand(5).as_strided((3,), (0,)), [6, 0, 0, 0]),
+    ],
+)
+def test_as_strided_of_shared_memory_has_the_gradient_of_the_memory(
+    function: Callable[[Tensor], Tensor], expected: Values
+) -> None:
+    x = leaf(1, 2, 3, 4)
+    assert gradients(lambda x: weighted(function(x)), x) == [expected]
+    if function(x).shape != (4,):
+        assert interlock.autograd.gradgradcheck(lambda x: weighted(function(x) ** 3), leaf(1, 2, 3, 4))
+
+
+def test_elements_that_share_memory_have_equal_shares_of_the_gradient() -> None:
+    x = leaf(1, 2, 3, 4)
+    for view, expected in (
+        (x.expand(2, 4), [[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]]),
+        (x.as_strided((3, 2), (1, 1)), [[1, 0.5], [0.5, 0], [0, 0]]),
+    ):
+        assert gradients(lambda view: view.as_strided((2,), (1,)), view) == [expected]
+    # More elements than float16 can count.
+    half = interlock.ones(1, dtype=interlock.float16, requires_grad=True)
+    assert gradients(lambda x: x.expand(70_000).as_strided((1,), (1,)) * 2, half)[0] == pytest.approx(
+        [2], 0.05
+    )
+
+
+def test_view_of_an_expanded_view_has_the_history_of_its_changed_base() -> None:
+    x = leaf(1, 2, 3, 4)
+    base = x * 1
+    view = base.expand(2, 4)
+    base.mul_(3)
+    assert gradients(lambda x: view.as_strided((2,), (1,)), x) == [[3, 3, 0, 0]]
+
+
 def test_view_of_a_detached_and_changed_base_has_no_gradient() -> None:
     x = leaf(1, 2)
     base = x * 1
