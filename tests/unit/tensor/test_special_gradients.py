@@ -402,3 +402,31 @@ def test_view_of_a_detached_and_changed_base_has_no_gradient() -> None:
     assert view.grad_fn.name() == "AsStridedBackward0"
     view.sum().backward()
     assert x.grad is None
+
+
+SCALED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], list[Values]]] = {
+    "add": (lambda x, y: x.add(y, alpha=2.5), [[1, 1], [2.5, 2.5]]),
+    "add_": (lambda x, y: x.clone().add_(y, alpha=2), [[1, 1], [2, 2]]),
+    "sub": (lambda x, y: x.sub(y, alpha=2), [[1, 1], [-2, -2]]),
+    "sub_": (lambda x, y: x.clone().sub_(y, alpha=2), [[1, 1], [-2, -2]]),
+    "lerp": (lambda x, y: x.lerp(y, 0.25), [[0.75, 0.75], [0.25, 0.25]]),
+    "lerp_": (lambda x, y: x.clone().lerp_(y, 0.25), [[0.75, 0.75], [0.25, 0.25]]),
+    "addmv": (
+        lambda x, y: (
+            interlock.addmv(x, interlock.ones(2, 2, dtype=x.dtype), interlock.ones(2, dtype=x.dtype), beta=3)
+            + y
+        ),
+        [[3, 3], [1, 1]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_graph_of_an_operation_with_a_number_is_not_freed(name: str) -> None:
+    function, expected = SCALED[name]
+    x, y = leaf(1, 2), leaf(3, 4)
+    total = function(x, y).sum()
+    total.backward()
+    total.backward()
+    assert [x.grad.tolist(), y.grad.tolist()] == [[2 * each for each in values] for values in expected]
+    assert interlock.autograd.gradgradcheck(lambda x, y: function(x, y) ** 3, (leaf(1, 2), leaf(3, 4)))

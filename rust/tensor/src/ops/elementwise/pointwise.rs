@@ -28,6 +28,7 @@ fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Ten
     if end.dtype() != dtype {
         return Err(Error::dtypes(op, dtype, end.dtype()));
     }
+    let is_number = matches!(weight, Operand::Scalar(_));
     let (node, given) = match weight {
         Operand::Scalar(_) => ("LerpBackward0", weight.tensor(dtype.compute())?),
         Operand::Tensor(weight) if weight.ndim() > 0 && weight.dtype() != dtype => {
@@ -45,10 +46,19 @@ fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Ten
         })
     })?;
     if let Some(mut builder) = NodeBuilder::new(node, &[start, end, &given])? {
-        let weight = builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?;
+        // A number has no gradient (input 2), so it is not saved, and not freed with the graph.
+        let weight = if is_number {
+            2
+        } else if builder.needs(0) {
+            0
+        } else {
+            1
+        };
+        let weight = builder.save_for(weight, &given)?;
+        let number = is_number.then_some(given);
         let (start, end) = (builder.save_for(2, start)?, builder.save_for(2, end)?);
         builder.set_history(&out, move |ctx, gradient| {
-            let weight = || ctx.saved(weight)?.cast(gradient.dtype());
+            let weight = || number.clone().map_or_else(|| ctx.saved(weight), Ok)?.cast(gradient.dtype());
             Ok(vec![
                 ctx.gradient(0, || gradient.mul(&subtract(1.0, &weight()?)?))?,
                 ctx.gradient(1, || gradient.mul(&weight()?))?,
