@@ -99,7 +99,7 @@ impl NodeCall<'_> {
                     if let Some(gradient) = gradient {
                         anomaly::check_gradient(node, input, gradient)?;
                         if hooks.is_some() {
-                            *gradient = convert(edge, gradient)?;
+                            *gradient = convert(node.name(), edge, gradient)?;
                         }
                     }
                 }
