@@ -216,18 +216,13 @@ class BackwardCFunction(_FunctionNode, FunctionCtx):
     """The class of `ctx`, which is also the `grad_fn` of the results. Each `Function` has a subclass."""
 
     _forward_cls: ClassVar[type[Function]]
-    _result_positions: tuple[int, ...] = ()
-    _result_count: int = 0
 
     def _run_backward(self, gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
         """Call `backward` with the gradients of the results and return those of the tensor arguments."""
-        arguments: list[Tensor | None] = [None] * self._result_count
-        for position, gradient in zip(self._result_positions, gradients, strict=True):
-            arguments[position] = gradient
         # A backward pass that `backward` starts may run this node again.
         outer, self._runs_backward = self._runs_backward, True
         try:
-            returned: Any = self._forward_cls.backward(self, *arguments)
+            returned: Any = self._forward_cls.backward(self, *gradients)
         finally:
             self._runs_backward = outer
         name = type(self).__name__
@@ -386,28 +381,25 @@ class Function(metaclass=FunctionMeta):
             else:
                 output = cls.forward(ctx, *args, **kwargs)
         results = output if isinstance(output, tuple) else (output,)
-        result_positions = tuple(index for index, each in enumerate(results) if isinstance(each, Tensor))
         ctx._input_positions, ctx._argument_count = positions, len(args)
-        ctx._result_positions, ctx._result_count = result_positions, len(results)
-        grad_dtypes = _grad_dtypes(ctx, results)
         recorded = _record_function(
             ctx,
             cls._backward_cls.__name__,
             tuple(args[index] for index in positions),
-            tuple(results[index] for index in result_positions),
+            tuple(each if isinstance(each, Tensor) else None for each in results),
             ctx.dirty_tensors,
             ctx.non_differentiable,
             ctx.to_save,
             ctx.materialize_grads,
-            grad_dtypes and tuple(grad_dtypes[index] for index in result_positions),
+            _grad_dtypes(ctx, results),
         )
         # The node saves the tensors now, and frees them after the backward pass.
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
         ctx.output_grad_dtypes = None
-        wrapped = list(results)
-        for index, result in zip(result_positions, recorded, strict=True):
-            wrapped[index] = result
-        return tuple(wrapped) if isinstance(output, tuple) else wrapped[0]
+        wrapped = tuple(
+            each if tensor is None else tensor for each, tensor in zip(results, recorded, strict=True)
+        )
+        return wrapped if isinstance(output, tuple) else wrapped[0]
 
 
 def _check_grad_dtypes(dtypes: tuple[object, ...]) -> None:

@@ -200,6 +200,21 @@ impl Layout {
             && self.shape.iter().zip(&self.strides).any(|(&size, &stride)| size > 1 && stride == 0)
     }
 
+    /// Returns whether several elements may share a memory location, whatever the strides: ATen's
+    /// `_maybe_overlapping_memory`.
+    pub fn may_overlap(&self) -> bool {
+        let mut dims: Vec<_> = sizes_and_strides(self).into_iter().filter(|&(size, _)| size > 1).collect();
+        dims.sort_unstable_by_key(|&(_, stride)| stride);
+        // The distance of the last element from the first one, in the dimensions with smaller strides.
+        let mut extent = 0usize;
+        let overlaps = dims.into_iter().any(|(size, stride)| {
+            let overlaps = stride <= extent;
+            extent = extent.saturating_add(stride.saturating_mul(size - 1));
+            overlaps
+        });
+        overlaps && self.numel() > 0
+    }
+
     /// Returns the layout with the expanded dimensions (stride 0) reduced to size 1, so that each memory location
     /// occurs once.
     pub fn without_expanded_dims(&self) -> Layout {

@@ -403,3 +403,104 @@ def test_exception_of_a_deep_pass_propagates() -> None:
     for depth in (1, 60, 61, 150):
         with pytest.raises(KeyError, match="deep"):
             nested(depth, fail)
+
+
+def views_that_became_leaves() -> dict[str, tuple[Tensor, Tensor]]:
+    """Return bases that require grad, and views without history of them."""
+    views: dict[str, tuple[Tensor, Tensor]] = {}
+    for name, view in {
+        "slice": lambda x: x[:2],
+        "view": lambda x: x.view(2, 2),
+        "expand": lambda x: x.expand(2, 4),
+        "select": lambda x: x.select(0, 1),
+        "unbind": lambda x: x.unbind()[0],
+    }.items():
+        base = leaf(1, 1, 1, 1)
+        with interlock.no_grad():
+            views[name] = base, view(base)
+    base = leaf(1, 1)
+    with interlock.inference_mode():
+        views["inference mode"] = base, base[:1]
+    base = leaf(1, 1) * 2
+    with interlock.no_grad():
+        views["base with history"] = base, base[:1]
+    base = interlock.ones(2, dtype=interlock.float64)
+    views["base that requires grad later"] = base, base[:1]
+    base.requires_grad_()
+    return views
+
+
+@pytest.mark.parametrize("name", views_that_became_leaves())
+def test_view_that_became_a_leaf_accumulates_its_gradient(name: str) -> None:
+    base, view = views_that_became_leaves()[name]
+    assert (view.requires_grad, view.is_leaf) == (True, True)
+    log: list[str] = []
+    view.register_hook(lambda grad: log.append("hook"))
+    (view * 3).sum().backward()
+    assert (view.grad, log) == (None, [])
+    view.requires_grad_()
+    view.register_post_accumulate_grad_hook(lambda view: log.append("accumulated"))
+    total = (view * 3).sum()
+    (found,) = interlock.autograd.grad(total, view, retain_graph=True)
+    total.backward()
+    assert view.grad.tolist() == found.tolist() == (interlock.ones_like(view) * 3).tolist()
+    assert log == ["hook", "hook", "accumulated"]
+    if base.is_leaf:
+        assert base.grad is None
+        base.requires_grad_(False)
+    assert view.requires_grad
+
+
+def freeze(x: Tensor) -> object:
+    return x.requires_grad_(False)
+
+
+@pytest.mark.parametrize("change", [freeze, Tensor.detach_])
+def test_leaf_that_does_not_require_grad_any_more_accumulates_nothing(
+    change: Callable[[Tensor], object],
+) -> None:
+    x, log = leaf(1, 1), []
+    x.register_hook(lambda grad: log.append("hook"))
+    x.register_post_accumulate_grad_hook(lambda x: log.append("accumulated"))
+    x.grad = interlock.ones_like(x)
+    total = (x * x).sum()
+    edge = graph.get_gradient_edge(x)
+    change(x)
+    total.backward(retain_graph=True)
+    total.backward(inputs=[edge], retain_graph=True)
+    assert x.grad.tolist() == [1.0, 1.0]
+    # As in PyTorch the hooks of the leaf run, and its gradient can be computed.
+    assert log == ["hook", "accumulated"] * 2
+    (found,) = interlock.autograd.grad(total, edge, retain_graph=True)
+    assert found.tolist() == [2.0, 2.0]
+    x.requires_grad_()
+    total.backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_leaf_that_a_hook_freezes_accumulates_nothing() -> None:
+    for place in (lambda x, y: y, lambda x, y: x):
+        x = leaf(1)
+        y = x * 2
+        place(x, y).register_hook(lambda grad, x=x: freeze(x) and None)
+        y.backward()
+        assert x.grad is None
+
+
+@pytest.mark.parametrize("change", [freeze, Tensor.detach_])
+def test_leaf_that_became_the_result_of_an_operation_is_an_error(change: Callable[[Tensor], object]) -> None:
+    x, other = leaf(1), leaf(1)
+    y = x * 2 + other
+    edge = graph.get_gradient_edge(x)
+    change(x)
+    x.add_(other)
+    with pytest.raises(
+        RuntimeError, match=r"backward: a leaf of the graph was changed in place .* clone\(\)"
+    ):
+        y.backward(retain_graph=True)
+    with pytest.warns(UserWarning, match="the result of an operation"):
+        assert x.grad is None
+    (found,) = interlock.autograd.grad(y, edge, retain_graph=True)
+    assert found.tolist() == [2.0]
+    # The new value has a history.
+    assert interlock.autograd.grad(x * 3, other)[0].tolist() == [3.0]

@@ -112,7 +112,8 @@ def test_several_results_have_one_node() -> None:
     total, text, product = function(lambda ctx, a, b: (a + b, "text", a * b), backward).apply(a, b)
     assert text == "text"
     assert total.grad_fn is product.grad_fn
-    assert (total.output_nr, product.output_nr) == (0, 1)
+    # As in PyTorch the text has a number, too.
+    assert (total.output_nr, product.output_nr) == (0, 2)
     (total * 10).backward()
     # The other tensor has a gradient of zeros, and the text has none.
     assert seen == [[[10.0], None, [0.0]]]
@@ -217,6 +218,173 @@ def test_unchanged_input_as_result_is_another_tensor() -> None:
     assert y.data_ptr() == x.data_ptr()
     y.backward()
     assert gradient(x) == [5.0]
+
+
+BYPASSED = r"returned by the forward\(\) of a Function, whose backward\(\) .* would bypass"
+
+
+def test_unchanged_input_as_result_is_a_view_that_refuses_changes_in_place() -> None:
+    identity = function(lambda ctx, x: x, lambda ctx, grad: -grad)
+    x = leaf(1, 1)
+    for given in (x, x * 1, (x * 1).view(2)):
+        y = identity.apply(given)
+        assert y._is_view()
+        assert y._base is (given._base if given._is_view() else given)
+        for target in (y, y[:1], y.view(-1)):
+            with pytest.raises(RuntimeError, match=BYPASSED):
+                target.mul_(3)
+        assert y.tolist() == [1.0, 1.0]
+        assert y.detach().mul_(1) is not None
+    identity.apply(x).clone().mul_(3).sum().backward()
+    assert gradient(x) == [-3.0, -3.0]
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_history_of_a_returned_input_is_unknown_after_its_change(records: bool) -> None:
+    x = leaf(1, 1) * 1
+    y = function(lambda ctx, x: x).apply(x)
+    with interlock.set_grad_enabled(records):
+        x.mul_(3)
+    assert y.requires_grad
+    with pytest.raises(RuntimeError, match=BYPASSED):
+        y.sum()
+    with pytest.raises(RuntimeError, match=BYPASSED):
+        _ = y.grad_fn
+
+
+def test_each_returned_input_is_a_view() -> None:
+    plain, x = interlock.ones(1, dtype=interlock.float64), leaf(1)
+    p, q, r = function(lambda ctx, a, b: (a, b, b), lambda ctx, *grads: (None, grads[1] + grads[2])).apply(
+        plain, x
+    )
+    assert q is not r
+    for result, given in ((p, plain), (q, x), (r, x)):
+        assert result._base is given
+        assert result.grad_fn.name() == "MadeBackward"
+        with pytest.raises(RuntimeError, match=BYPASSED):
+            result.add_(1)
+    (p + q * 2 + r * 3).sum().backward()
+    assert gradient(x) == [5.0]
+    # The history of the function is not that of the input, although the input has none.
+    plain.mul_(2)
+    with pytest.raises(RuntimeError, match=BYPASSED):
+        _ = p.grad_fn
+
+
+def test_returned_input_without_gradient_is_a_view() -> None:
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Any:
+        ctx.mark_non_differentiable(a)
+        return a, b
+
+    x, order = leaf(1), interlock.tensor([1])
+    for given in (interlock.ones(1), order):
+        p, _ = function(forward, lambda ctx, a, b: (None, b)).apply(given, x)
+        assert (p is given, p._base is given, p.requires_grad) == (False, True, False)
+        p.add_(1)
+        assert given.tolist() == [2]
+    p, _ = function(forward, lambda ctx, a, b: (a, b)).apply(x, x * 1)
+    assert (p._is_view(), p.requires_grad, p.data_ptr() == x.data_ptr()) == (False, False, True)
+
+
+def test_returned_input_of_an_unrecorded_call_is_another_tensor() -> None:
+    identity = function(lambda ctx, x: x)
+    x = interlock.ones(2)
+    y = identity.apply(x)
+    assert (y is x, y._base is x) == (False, True)
+    y.mul_(2)
+    assert x.tolist() == [2.0, 2.0]
+    factor = interlock.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=BYPASSED):
+        y.mul_(factor)
+    y.requires_grad_()
+    assert not x.requires_grad
+    with interlock.no_grad():
+        detached = identity.apply(factor)
+    assert (detached.requires_grad, detached._is_view()) == (False, False)
+    with interlock.inference_mode():
+        created = interlock.ones(2)
+    returned = identity.apply(created)
+    assert (returned is created, returned.is_inference()) == (False, True)
+
+
+def test_views_that_forward_returns_refuse_changes_in_place() -> None:
+    x = leaf(1, 1) * 1
+    (part,) = function(lambda ctx, x: (x[:1],)).apply(x)
+    copy, view = function(lambda ctx, x: (y := x * 1, y.view(-1))).apply(x)
+    for result in (part, view):
+        with pytest.raises(RuntimeError, match=BYPASSED):
+            result.mul_(2)
+    copy.mul_(2)
+    with pytest.raises(RuntimeError, match=BYPASSED):
+        view.sum()
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_results_of_an_unrecorded_call_have_no_history(requires_grad: bool) -> None:
+    factor = leaf(2)
+
+    def product(ctx: Any, x: Tensor) -> Tensor:
+        with interlock.enable_grad():
+            return x * factor
+
+    x = interlock.ones(1, dtype=interlock.float64, requires_grad=requires_grad)
+    with interlock.set_grad_enabled(not requires_grad):
+        for forward in (product, lambda ctx, x: factor, lambda ctx, x: factor * 1):
+            y = function(forward).apply(x)
+            assert (y.requires_grad, y.grad_fn) == (False, None)
+    # The parameter is not changed.
+    assert factor.requires_grad
+
+
+def test_result_that_is_marked_as_not_differentiable_has_no_history() -> None:
+    def forward(ctx: Any, x: Tensor) -> Any:
+        with interlock.enable_grad():
+            y = x * 2
+        ctx.mark_non_differentiable(y)
+        return y, x * 3
+
+    y, z = function(forward, lambda ctx, a, b: b).apply(leaf(1))
+    assert (y.requires_grad, z.requires_grad) == (False, True)
+
+
+def test_view_of_an_input_that_was_changed_has_the_history_of_the_function() -> None:
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Any:
+        ctx.mark_dirty(x)
+        return x.add_(1), x.view(-1)
+
+    x, w = interlock.ones(2), leaf(1, 1)
+    a, b = function(forward, lambda ctx, a, b: (None, a + b)).apply(x, w)
+    assert (a is x, b._base is x) == (True, True)
+    (a.sum() + b.sum()).backward()
+    assert gradient(w) == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match=BYPASSED):
+        b.mul_(2)
+
+
+def test_changed_input_of_an_unrecorded_call_is_returned_without_history() -> None:
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    x = leaf(1)
+    with interlock.no_grad():
+        y = function(forward).apply(x)
+    assert (y is x, y.requires_grad, x.requires_grad, x.tolist()) == (False, False, True, [2.0])
+
+
+def test_results_that_are_no_tensors_have_numbers() -> None:
+    received: list[Any] = []
+    x = leaf(1)
+    _, y = function(lambda ctx, x: (None, x * 2), lambda ctx, a, b: (received.append(a), b)[1]).apply(x)
+    edge = interlock.autograd.graph.get_gradient_edge(y)
+    assert (y.output_nr, edge.output_nr) == (1, 1)
+    y.grad_fn.register_prehook(lambda gradients: received.append(len(gradients)))
+    y.backward()
+    assert (received, gradient(x)) == ([2, None], [1.0])
+    with pytest.raises(
+        ArgumentError, match="output_nr must be the number of a result that is a tensor, got 0"
+    ):
+        interlock.autograd.backward(interlock.autograd.graph.GradientEdge(y.grad_fn, 0), interlock.ones(1))
 
 
 def test_view_as_result_has_the_history_of_the_function() -> None:

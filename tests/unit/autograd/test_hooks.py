@@ -599,3 +599,28 @@ def test_backward_passes_inside_of_each_other_are_limited() -> None:
         y.backward()
     (x * 2).backward()
     assert x.grad is not None
+
+
+@pytest.mark.parametrize("size", [0, 1, 8])
+@pytest.mark.parametrize("place", ["hook", "prehook", "multi-grad hook"])
+def test_gradient_that_a_hook_has_resized_is_an_error_of_the_next_node(place: str, size: int) -> None:
+    x = leaf(1, 2, 3, 4)
+    y = x * 2
+
+    def resize(grad: Tensor) -> None:
+        grad.resize_(size)
+
+    if place == "hook":
+        y.register_hook(resize)
+    elif place == "prehook":
+        y.grad_fn.register_prehook(lambda grads: resize(grads[0]))
+    else:
+        graph.register_multi_grad_hook((y,), lambda grads: resize(grads[0]))
+    text = (
+        r"MulBackward0: a gradient must be of shape \(4,\), or have more dimensions to sum over, "
+        rf"got \({size},\): a hook or backward\(\) has resized a gradient"
+    )
+    for total in (y.sum(), (y * y).sum()):
+        with pytest.raises(ShapeError, match=text):
+            total.backward(retain_graph=True)
+    assert x.grad is None

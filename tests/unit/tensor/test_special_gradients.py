@@ -345,3 +345,88 @@ def test_gradient_of_a_view_created_in_no_grad_mode_is_recorded() -> None:
     assert gradient.requires_grad
     with pytest.raises(RuntimeError, match="do not depend"):
         interlock.autograd.grad((view * view).sum(), view)
+
+
+def weighted(y: Tensor) -> Tensor:
+    return y * interlock.arange(1, y.numel() + 1, dtype=y.dtype).to(y.device).reshape(y.shape)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x.expand(2, 4).as_strided((2,), (1,)), [1, 2, 0, 0]),
+        (lambda x: x.reshape(4, 1).expand(4, 3).as_strided((3,), (1,)), [1, 2, 3, 0]),
+        (lambda x: x.as_strided((3, 2), (1, 1)).as_strided((2,), (1,)), [1, 2, 0, 0]),
+        (lambda x: x.as_strided((3, 2), (1, 1)).as_strided((2, 2), (1, 1)), [1, 5, 4, 0]),
+        (lambda x: x[1:].as_strided((2, 2), (1, 1)).as_strided((2, 2), (1, 1), 1), [0, 1, 5, 4]),
+        (lambda x: x.as_strided((2, 2), (1, 1)).as_strided((4,), (1,)), [1, 2, 3, 0]),
+        (lambda x: x[:1].expand(5).as_strided((3,), (0,)), [6, 0, 0, 0]),
+    ],
+)
+def test_as_strided_of_shared_memory_has_the_gradient_of_the_memory(
+    function: Callable[[Tensor], Tensor], expected: Values
+) -> None:
+    x = leaf(1, 2, 3, 4)
+    assert gradients(lambda x: weighted(function(x)), x) == [expected]
+    if function(x).shape != (4,):
+        assert interlock.autograd.gradgradcheck(lambda x: weighted(function(x) ** 3), leaf(1, 2, 3, 4))
+
+
+def test_elements_that_share_memory_have_equal_shares_of_the_gradient() -> None:
+    x = leaf(1, 2, 3, 4)
+    for view, expected in (
+        (x.expand(2, 4), [[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]]),
+        (x.as_strided((3, 2), (1, 1)), [[1, 0.5], [0.5, 0], [0, 0]]),
+    ):
+        assert gradients(lambda view: view.as_strided((2,), (1,)), view) == [expected]
+    # More elements than float16 can count.
+    half = interlock.ones(1, dtype=interlock.float16, requires_grad=True)
+    assert gradients(lambda x: x.expand(70_000).as_strided((1,), (1,)) * 2, half)[0] == pytest.approx(
+        [2], 0.05
+    )
+
+
+def test_view_of_an_expanded_view_has_the_history_of_its_changed_base() -> None:
+    x = leaf(1, 2, 3, 4)
+    base = x * 1
+    view = base.expand(2, 4)
+    base.mul_(3)
+    assert gradients(lambda x: view.as_strided((2,), (1,)), x) == [[3, 3, 0, 0]]
+
+
+def test_view_of_a_detached_and_changed_base_has_no_gradient() -> None:
+    x = leaf(1, 2)
+    base = x * 1
+    view = base.view(2)
+    base.detach_().zero_()
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    view.sum().backward()
+    assert x.grad is None
+
+
+SCALED: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], list[Values]]] = {
+    "add": (lambda x, y: x.add(y, alpha=2.5), [[1, 1], [2.5, 2.5]]),
+    "add_": (lambda x, y: x.clone().add_(y, alpha=2), [[1, 1], [2, 2]]),
+    "sub": (lambda x, y: x.sub(y, alpha=2), [[1, 1], [-2, -2]]),
+    "sub_": (lambda x, y: x.clone().sub_(y, alpha=2), [[1, 1], [-2, -2]]),
+    "lerp": (lambda x, y: x.lerp(y, 0.25), [[0.75, 0.75], [0.25, 0.25]]),
+    "lerp_": (lambda x, y: x.clone().lerp_(y, 0.25), [[0.75, 0.75], [0.25, 0.25]]),
+    "addmv": (
+        lambda x, y: (
+            interlock.addmv(x, interlock.ones(2, 2, dtype=x.dtype), interlock.ones(2, dtype=x.dtype), beta=3)
+            + y
+        ),
+        [[3, 3], [1, 1]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_graph_of_an_operation_with_a_number_is_not_freed(name: str) -> None:
+    function, expected = SCALED[name]
+    x, y = leaf(1, 2), leaf(3, 4)
+    total = function(x, y).sum()
+    total.backward()
+    total.backward()
+    assert [x.grad.tolist(), y.grad.tolist()] == [[2 * each for each in values] for values in expected]
+    assert interlock.autograd.gradgradcheck(lambda x, y: function(x, y) ** 3, (leaf(1, 2), leaf(3, 4)))

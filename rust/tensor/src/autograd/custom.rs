@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::recording::{created_node, edge_of, forward_stack, is_recording, set_grad_fn};
+use crate::recording::{
+    created_node, edge_of, forward_stack, is_recording, set_grad_fn, track_view, track_view_of_function,
+};
 use crate::storage::fallible_alloc::{check_memory, try_with_capacity};
 use crate::tensor::{
     BackwardFn, CustomFunction, GradDType, GradFn, Gradients, Node, ResultKind, SavedTensor, SavedValue,
@@ -56,7 +58,7 @@ pub fn input_grad_buffers() -> Result<Gradients> {
 /// use interlock_tensor::autograd::CustomRecord;
 /// use interlock_tensor::Tensor;
 ///
-/// let (inputs, results) = ([Tensor::from_slice(&[3.0], &[1])?], [Tensor::from_slice(&[6.0], &[1])?]);
+/// let (inputs, results) = ([Tensor::from_slice(&[3.0], &[1])?], [Some(Tensor::from_slice(&[6.0], &[1])?)]);
 /// let call = CustomRecord::new("NamedBackward", &inputs, &results);
 /// assert!(call.dirty.is_empty());
 /// # Ok::<(), interlock_tensor::Error>(())
@@ -66,8 +68,8 @@ pub struct CustomRecord<'a> {
     pub name: String,
     /// The tensors among the arguments.
     pub inputs: &'a [Tensor],
-    /// The tensors among the results.
-    pub results: &'a [Tensor],
+    /// The results. `None` for one that is not a tensor.
+    pub results: &'a [Option<Tensor>],
     /// Inputs that were changed in place. Each is also a result.
     pub dirty: &'a [Tensor],
     /// Results that have no gradient.
@@ -80,7 +82,7 @@ pub struct CustomRecord<'a> {
 
 impl<'a> CustomRecord<'a> {
     /// Creates the record of a call that changed no input and saved nothing.
-    pub fn new(name: &str, inputs: &'a [Tensor], results: &'a [Tensor]) -> Self {
+    pub fn new(name: &str, inputs: &'a [Tensor], results: &'a [Option<Tensor>]) -> Self {
         CustomRecord {
             name: name.to_owned(),
             inputs,
@@ -102,8 +104,9 @@ impl<'a> CustomRecord<'a> {
 /// assert!(empty.node.is_none());
 /// ```
 pub struct ForwardResult {
-    /// The results. A result that is an unchanged input was replaced by a view of it.
-    pub results: Vec<Tensor>,
+    /// The results. A result that is an unchanged input was replaced by a view of it, and one that has a history but no
+    /// gradient by a tensor without history, unless it is a view.
+    pub results: Vec<Option<Tensor>>,
     /// The node, if the call was recorded.
     pub node: Option<Arc<Node>>,
 }
@@ -126,20 +129,11 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     let is_differentiable = |tensor: &Tensor| {
         is_recorded && tensor.dtype().is_floating_point() && !contains(call.non_differentiable, tensor)
     };
-    // A result that is an unchanged input is another tensor, whose history does not replace that of the input.
-    let results: Vec<Tensor> = call
-        .results
-        .iter()
-        .map(|result| {
-            let is_unchanged_input = contains(call.inputs, result) && !contains(call.dirty, result);
-            let needs_alias = is_unchanged_input && (is_recorded || result.requires_grad());
-            if needs_alias { result.detach() } else { result.clone() }
-        })
-        .collect();
-    if !is_recorded {
-        return Ok(ForwardResult { results, node: None });
-    }
-    let (Some(first), true) = (results.first(), call.results.iter().any(is_differentiable)) else {
+    let given = || call.results.iter().flatten();
+    let returned = |result: &Tensor| returned(call, result, is_differentiable(result));
+    let results: Vec<Option<Tensor>> =
+        call.results.iter().map(|result| result.as_ref().map(returned)).collect();
+    let (Some(first), true) = (results.iter().flatten().next(), given().any(is_differentiable)) else {
         return Ok(ForwardResult { results, node: None });
     };
     let mut edges = try_with_capacity(call.inputs.len())?;
@@ -148,10 +142,15 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     }
     let function = BackwardFn::Custom(function);
     let mut node = Node::new(call.name.clone().into(), edges, first, Vec::new(), function, forward_stack());
-    node.set_more_results(results.iter().skip(1).map(ResultKind::of).collect());
-    node.set_grad_dtypes(call.grad_dtypes);
+    let kind = |(output, result): (usize, &Option<Tensor>)| {
+        let grad_dtype = call.grad_dtypes.get(output).copied().unwrap_or_default();
+        result.as_ref().map(|result| ResultKind { grad_dtype, ..ResultKind::of(result) })
+    };
+    node.set_results(results.iter().enumerate().map(kind).collect());
     let node = Arc::new(node);
-    let position = |tensor: &Tensor| call.results.iter().position(|result| result.is(tensor));
+    let position = |tensor: &Tensor| {
+        call.results.iter().position(|result| result.as_ref().is_some_and(|result| result.is(tensor)))
+    };
     let mut saved = try_with_capacity(call.saved.len())?;
     for tensor in call.saved {
         let one = tensor.as_ref().map(|tensor| match position(tensor) {
@@ -164,7 +163,9 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     }
     node.set_saved(saved.into());
     for (output, (given, result)) in call.results.iter().zip(&results).enumerate() {
-        if is_differentiable(given) {
+        if let (Some(given), Some(result)) = (given, result)
+            && is_differentiable(given)
+        {
             set_grad_fn(result, GradFn { node: node.clone(), output });
         }
     }
@@ -175,9 +176,27 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
     Ok(ForwardResult { results, node: Some(node) })
 }
 
+/// Returns the tensor that the program receives for a result.
+fn returned(call: &CustomRecord<'_>, result: &Tensor, is_differentiable: bool) -> Tensor {
+    let is_input = contains(call.inputs, result);
+    if is_input && contains(call.dirty, result) && (is_differentiable || !result.requires_grad()) {
+        return result.clone();
+    }
+    // The history of the operations in forward(), or of an input, would bypass the function. As in PyTorch views keep it.
+    if !is_differentiable && result.requires_grad() && (is_input || !result.is_view()) {
+        return result.detach();
+    }
+    let returned = if is_input { result.detach() } else { result.clone() };
+    if is_input {
+        track_view(&returned, result);
+    }
+    track_view_of_function(&returned);
+    returned
+}
+
 fn check_dirty(call: &CustomRecord<'_>) -> Result<()> {
     for tensor in call.dirty {
-        if !contains(call.results, tensor) {
+        if !call.results.iter().flatten().any(|result| result.is(tensor)) {
             let expected = "be results of forward()";
             return Err(Error::value(
                 "mark_dirty",

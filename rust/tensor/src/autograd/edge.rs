@@ -1,6 +1,7 @@
 //! Gradients of edges, and edges as outputs and inputs of backward passes.
 
 use crate::error::Tuple;
+use crate::layout::is_expandable_to;
 use crate::ops::conversion::transfer::to_device;
 use crate::ops::reduction::sums::sum_to;
 use crate::recording::edge_of;
@@ -12,18 +13,17 @@ pub(super) fn kind(edge: &Edge) -> GradientKind<'_> {
     GradientKind { shape: edge.shape(), dtype: edge.dtype(), device: edge.device() }
 }
 
-/// Converts a gradient to the shape, type and device of the tensor that it belongs to.
-pub(super) fn convert(edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
+/// Converts a gradient that `source` has computed to the shape, type and device of the tensor that it belongs to.
+pub(super) fn convert(source: &str, edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
     let grad_dtype = match edge {
         Edge::Leaf(_) => GradDType::OfResult,
         Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
     };
-    let summed = sum_to(gradient, edge.shape());
-    // The shapes of gradients are those of results, except that the data of a result may have been replaced.
-    let gradient = summed.map_err(|error| match error {
-        Error::Refused { kind: ErrorKind::ViewNeedsCopy, .. } => err_replaced(edge.shape(), gradient),
-        error => error,
-    })?;
+    let (shape, given) = (edge.shape(), gradient.shape());
+    if given != shape && !is_expandable_to(given, shape) {
+        return Err(err_incompatible(source, shape, given));
+    }
+    let gradient = sum_to(gradient, shape)?;
     let gradient = match grad_dtype {
         GradDType::OfResult => gradient.cast(edge.dtype())?,
         GradDType::As(dtype) => gradient.cast(dtype)?,
@@ -41,6 +41,17 @@ pub(super) fn of_current_data(tensor: &Tensor, gradient: Tensor) -> Result<(Tens
         if gradient.dtype() == tensor.dtype() { gradient } else { gradient.cast(tensor.dtype())? };
     let gradient = to_device(tensor.device(), gradient)?;
     Ok((tensor, gradient))
+}
+
+/// Returns the error for a gradient that cannot be reduced to the shape of the tensor that it belongs to.
+#[cold]
+fn err_incompatible(source: &str, expected: &[usize], given: &[usize]) -> Error {
+    let (expected, given) = (Tuple(expected), Tuple(given));
+    let message = format!(
+        "a gradient must be of shape {expected}, or have more dimensions to sum over, got {given}: a hook or backward() \
+         has resized a gradient, or the data of a tensor was replaced"
+    );
+    Error::of(source, ErrorKind::Shape, message)
 }
 
 /// Returns the error for a gradient that does not have the shape of the tensor that it belongs to.
@@ -88,6 +99,12 @@ impl GradientEdge {
         };
         if output >= count {
             let expected = format!("be less than {count}, the number of results of the node");
+            return Err(Error::value("GradientEdge", "output_nr", expected, output));
+        }
+        if let NextFunction::Node(node) = &node
+            && !node.is_tensor(output)
+        {
+            let expected = "be the number of a result that is a tensor";
             return Err(Error::value("GradientEdge", "output_nr", expected, output));
         }
         Ok(GradientEdge(match node {

@@ -248,7 +248,7 @@ impl GraphTask {
             stream_sync: StreamSync::default(),
         };
         let _mode = set_grad_enabled(task.create_graph);
-        roots.into_iter().try_for_each(|(edge, gradient)| task.deliver(&edge, gradient))?;
+        roots.into_iter().try_for_each(|(edge, gradient)| task.deliver(op, &edge, gradient))?;
         Ok(task)
     }
 
@@ -312,7 +312,7 @@ impl GraphTask {
         let buffers = node.custom_function().map(|_| self.grad_buffers(node, hooks.as_ref()));
         let call =
             NodeCall { needed: &needed, retain_graph: self.retain_graph, hooks: hooks.as_ref(), buffers };
-        call.run(node, gradients, |edge, gradient| self.deliver(edge, gradient))
+        call.run(node, gradients, |edge, gradient| self.deliver(node.name(), edge, gradient))
     }
 
     /// Returns the gradients of the inputs of a node that other nodes have contributed so far, where the backward function
@@ -345,9 +345,10 @@ impl GraphTask {
         self.targets.as_ref().is_none_or(|targets| targets.needs(edge))
     }
 
-    /// Delivers a gradient to an edge, converted to the shape, type and device of the tensor that it belongs to.
-    fn deliver(&mut self, edge: &Edge, gradient: Tensor) -> Result<()> {
-        let gradient = convert(edge, &gradient)?;
+    /// Delivers a gradient that `source` has computed to an edge, converted to the shape, type and device of the tensor that
+    /// it belongs to.
+    fn deliver(&mut self, source: &str, edge: &Edge, gradient: Tensor) -> Result<()> {
+        let gradient = convert(source, edge, &gradient)?;
         let _stream = self.stream_sync.enter_consumer_stream(edge, &gradient)?;
         match edge {
             Edge::Leaf(leaf) => self.deliver_to_leaf(leaf, gradient),
@@ -424,7 +425,15 @@ impl GraphTask {
 
     fn store(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
         if self.accumulates {
-            return accumulate_grad(leaf, gradient, self.create_graph);
+            // The leaf may have been frozen or detached since the graph was recorded.
+            if grad_fn("backward", leaf)?.is_some() {
+                return Err(err_moved_leaf());
+            }
+            return if leaf.requires_grad() {
+                accumulate_grad(leaf, gradient, self.create_graph)
+            } else {
+                Ok(())
+            };
         }
         self.capture_grad(EdgeKey::Leaf(leaf.identity()), &gradient);
         Ok(())
@@ -527,6 +536,13 @@ fn root_gradient(op: &'static str, output: &GradientKind<'_>, given: Option<&Ten
             Err(Error::new(ErrorKind::State, op, message))
         }
     }
+}
+
+/// Returns the error for a leaf of the graph that has become the result of an operation.
+fn err_moved_leaf() -> Error {
+    let message = "a leaf of the graph was changed in place by a recorded operation after the graph had used it, and is \
+                   not a leaf any more; clone() the leaf before the change";
+    Error::new(ErrorKind::State, "backward", message)
 }
 
 /// Returns whether a gradient may be stored or added to without a copy.

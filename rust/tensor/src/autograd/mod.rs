@@ -71,7 +71,8 @@ impl Tensor {
         }
         let mut meta = self.meta_mut();
         meta.requires_grad = false;
-        let old = (meta.grad_fn.take(), std::mem::take(&mut meta.leaf_hooks));
+        // Hooks of a leaf remain, for graphs that use it.
+        let old = meta.grad_fn.take();
         drop(meta);
         // After the lock is released: the history may own a graph.
         drop(old);

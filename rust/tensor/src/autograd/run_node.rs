@@ -99,7 +99,7 @@ impl NodeCall<'_> {
                     if let Some(gradient) = gradient {
                         anomaly::check_gradient(node, input, gradient)?;
                         if hooks.is_some() {
-                            *gradient = convert(edge, gradient)?;
+                            *gradient = convert(node.name(), edge, gradient)?;
                         }
                     }
                 }
@@ -124,7 +124,7 @@ fn materialized(node: &Node, function: &dyn CustomFunction, results: &[Option<Te
     let fill = function.materialize_grads();
     let gradients = results.iter().enumerate().map(|(index, gradient)| match gradient {
         Some(gradient) => Ok(Some(gradient.clone())),
-        None if fill => {
+        None if fill && node.is_tensor(index) => {
             let kind = node.result(index);
             let dtype = match kind.grad_dtype {
                 GradDType::As(dtype) => dtype,

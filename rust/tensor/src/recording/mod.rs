@@ -22,5 +22,6 @@ pub use node_creation_hook::{
 pub use saved_tensor::SavedInput;
 pub use saved_tensor_hooks::{SavedTensorHooks, own_hooks_of, saved_tensor_hooks_context, visit_own_hooks};
 pub(crate) use views::{
-    check_inplace, grad_fn, rebase_history, set_grad_fn, track_view, track_view_of_several,
+    check_inplace, grad_fn, rebase_history, set_grad_fn, track_view, track_view_of_function,
+    track_view_of_several,
 };

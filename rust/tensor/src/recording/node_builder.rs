@@ -183,13 +183,13 @@ impl NodeBuilder {
         outputs: &[Tensor],
         backward: impl Fn(&BackwardContext<'_>, &[Option<Tensor>]) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<()> {
-        let Some((first, others)) = outputs.split_first() else { return Ok(()) };
+        let Some(first) = outputs.first() else { return Ok(()) };
         if !first.dtype().is_floating_point() {
             return Ok(());
         }
         let function = BackwardFn::SeveralResults(Box::new(backward));
         let mut node = Node::new(self.name.into(), self.edges, first, self.saved, function, forward_stack());
-        node.set_more_results(others.iter().map(ResultKind::of).collect());
+        node.set_results(outputs.iter().map(|output| Some(ResultKind::of(output))).collect());
         let node = Arc::new(node);
         for (output, tensor) in outputs.iter().enumerate() {
             tensor.meta_mut().grad_fn = Some(GradFn { node: node.clone(), output });

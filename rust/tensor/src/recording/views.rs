@@ -8,7 +8,7 @@ use interlock::backends::SourceLocation;
 use super::change_observer::before_change;
 use super::edge::edge_of;
 use super::forward_stack::forward_stack;
-use super::node_builder::{NodeBuilder, is_recording};
+use super::node_builder::is_recording;
 use super::node_creation_hook::created;
 use crate::layout::Layout;
 use crate::tensor::{BackwardFn, CreationMeta, GradFn, Node, PartOfBase, ViewInfo};
@@ -22,6 +22,13 @@ pub(crate) fn track_view(view: &Tensor, source: &Tensor) {
 /// Marks `view` as one of several views of `source` that one node returns.
 pub(crate) fn track_view_of_several(view: &Tensor, source: &Tensor) {
     track(view, source, CreationMeta::MultiOutputNode);
+}
+
+/// Marks a result of a function of the program, if it is a view.
+pub(crate) fn track_view_of_function(result: &Tensor) {
+    if let Some(view) = &mut result.meta_mut().view {
+        view.creation_meta = CreationMeta::CustomFunction;
+    }
 }
 
 fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
@@ -45,7 +52,7 @@ fn track(view: &Tensor, source: &Tensor, recorded: CreationMeta) {
 }
 
 /// Returns an error for a view whose history is not recorded if it or its base is changed in place: one that was
-/// created in no-grad or inference mode, or with others by one node.
+/// created in no-grad or inference mode, or with others by one node, or that a function of the program returned.
 fn check_creation_meta(op: &'static str, view: &ViewInfo) -> Result<()> {
     match view.creation_meta {
         CreationMeta::Default => Ok(()),
@@ -53,6 +60,11 @@ fn check_creation_meta(op: &'static str, view: &ViewInfo) -> Result<()> {
             let message = "this view is one of several that split(), chunk(), unbind() or iteration returned, and its \
                            history does not record in-place changes of it or of its base; use narrow() or clone() it";
             Err(Error::new(ErrorKind::ViewOfSeveral, op, message))
+        }
+        CreationMeta::CustomFunction => {
+            let message = "this view was returned by the forward() of a Function, whose backward() an in-place change of \
+                           the view or of its base would bypass; clone() the result of the Function";
+            Err(Error::new(ErrorKind::State, op, message))
         }
         CreationMeta::Replaced => {
             let message = "the data of this view was replaced by an assignment to .data, and its history does not record \
@@ -81,7 +93,7 @@ pub(crate) fn grad_fn(op: &'static str, tensor: &Tensor) -> Result<Option<GradFn
         return Ok(current);
     };
     let version = tensor.current_version();
-    if view.version == version || !view.base.requires_grad() {
+    if view.version == version || (current.is_none() && !view.base.requires_grad()) {
         return Ok(current);
     }
     check_creation_meta(op, &view)?;
@@ -146,9 +158,13 @@ pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
 
 /// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
 pub(crate) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
+    let version = target.current_version();
     let mut meta = target.meta_mut();
     let retains_grad = meta.retains_grad;
     let old = meta.grad_fn.replace(grad_fn.clone());
+    if let Some(view) = &mut meta.view {
+        view.version = version;
+    }
     drop(meta);
     if let Some(old) = old {
         old.node.hooks.write().unretain(target);
@@ -174,12 +190,12 @@ fn copy_slices(base: &Tensor, layout: Layout, inner: Arc<Node>) -> Result<Arc<No
 
 /// Returns the node of a view of `base` with `layout`, whose history is that of the base.
 fn node_of_view(base: &Tensor, layout: &Layout) -> Result<Arc<Node>> {
-    // The history exists independently of the current mode, in which recording may be disabled.
-    let _recording = interlock::autograd::inference_mode(false);
-    let builder = NodeBuilder::new("AsStridedBackward0", &[base])?;
-    let builder = builder.ok_or_else(|| Error::no_graph("as_strided"))?;
+    // A base that does not require grad any more has no edge.
+    let edges = vec![edge_of("as_strided", base)?];
     let layouts = PartOfBase { base: base.layout().clone(), part: layout.clone() };
-    Ok(builder.build_with(&base.alias(layout.clone()), BackwardFn::View(Box::new(layouts))))
+    let function = BackwardFn::View(Box::new(layouts));
+    let view = base.alias(layout.clone());
+    Ok(Arc::new(Node::new("AsStridedBackward0".into(), edges, &view, Vec::new(), function, forward_stack())))
 }
 
 impl Tensor {
@@ -197,9 +213,12 @@ impl Tensor {
         if requires_grad && self.is_inference() && !is_inference_mode_enabled() {
             return Err(Error::inference(op, "require grad"));
         }
-        if !requires_grad || (!self.requires_grad() && grad_fn(op, self)?.is_none()) {
-            self.meta_mut().requires_grad = requires_grad;
+        let mut meta = self.meta_mut();
+        // Also of a view that requires grad only because its base does: as a leaf of its own it accumulates gradients.
+        if !requires_grad || meta.grad_fn.is_none() {
+            meta.requires_grad = requires_grad;
         }
+        drop(meta);
         Ok(())
     }
 

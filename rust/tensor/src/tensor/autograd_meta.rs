@@ -86,6 +86,8 @@ pub(crate) enum CreationMeta {
     MultiOutputNode,
     NoGradMode,
     InferenceMode,
+    /// Returned by a function of the program, whose backward function an in-place change would bypass.
+    CustomFunction,
     /// In any way, and its data was replaced later: it shares no memory with its base.
     Replaced,
 }

@@ -69,11 +69,11 @@ pub(crate) struct PartOfBase {
 /// let leaf = Tensor::from_slice(&[3.0], &[])?;
 /// leaf.set_requires_grad(true)?;
 /// let guard = no_grad();
-/// let (inputs, results) = ([leaf.clone()], [leaf.mul(2.0)?]);
+/// let (inputs, results) = ([leaf.clone()], [Some(leaf.mul(2.0)?)]);
 /// drop(guard);
 /// let call = CustomRecord::new("DoubleBackward", &inputs, &results);
 /// let forward = record(&call, Arc::new(Double))?;
-/// forward.results[0].backward()?;
+/// forward.results[0].as_ref().map(Tensor::backward).transpose()?;
 /// assert_eq!(leaf.grad().map(|gradient| gradient.to_vec::<f64>()), Some(Ok(vec![2.0])));
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
@@ -108,10 +108,10 @@ pub trait CustomFunction: Any + Send + Sync {
 ///
 /// let leaf = Tensor::from_slice(&[3.0f32], &[1])?;
 /// leaf.set_requires_grad(true)?;
-/// let (inputs, results) = ([leaf.clone()], [leaf.detach()]);
+/// let (inputs, results) = ([leaf.clone()], [Some(leaf.detach())]);
 /// let dtypes = [GradDType::As(DType::Float64)];
 /// let call = CustomRecord { grad_dtypes: &dtypes, ..CustomRecord::new("Precise", &inputs, &results) };
-/// record(&call, Arc::new(Precise))?.results[0].backward()?;
+/// record(&call, Arc::new(Precise))?.results[0].as_ref().map(Tensor::backward).transpose()?;
 /// assert_eq!(leaf.grad().map(|gradient| gradient.dtype()), Some(DType::Float32));
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
@@ -195,10 +195,11 @@ pub struct Node {
     name: Cow<'static, str>,
     pub(crate) sequence: u64,
     pub(crate) edges: Edges,
+    /// The first result that is a tensor.
     result: ResultKind,
-    /// The results after the first.
-    more_results: Vec<ResultKind>,
-    /// The current stream of the device of the first result in the forward pass, on which the backward function runs.
+    /// All results, if there may be several. `None` for a result of a function of the program that is not a tensor.
+    results: Vec<Option<ResultKind>>,
+    /// The current stream of the device of `result` in the forward pass, on which the backward function runs.
     pub(crate) stream: Option<Stream>,
     pub(crate) function: BackwardFn,
     /// `None` once freed.
@@ -232,7 +233,7 @@ impl Node {
             sequence: SEQUENCE.fetch_add(1, Ordering::Relaxed),
             edges,
             result: ResultKind::of(output),
-            more_results: Vec::new(),
+            results: Vec::new(),
             stream: stream_of(output),
             function,
             saved: ForkRwLock::new(Some(saved.into())),
@@ -242,15 +243,9 @@ impl Node {
         }
     }
 
-    /// Sets the results after the first.
-    pub(crate) fn set_more_results(&mut self, results: Vec<ResultKind>) {
-        self.more_results = results;
-    }
-
-    /// Sets the types in which the gradients of the results arrive.
-    pub(crate) fn set_grad_dtypes(&mut self, dtypes: &[GradDType]) {
-        let results = std::iter::once(&mut self.result).chain(&mut self.more_results);
-        results.zip(dtypes).for_each(|(result, dtype)| result.grad_dtype = *dtype);
+    /// Sets the results of a node that may have several.
+    pub(crate) fn set_results(&mut self, results: Vec<Option<ResultKind>>) {
+        self.results = results;
     }
 
     /// Sets the saved values of a node that no pass has run yet.
@@ -278,11 +273,16 @@ impl Node {
     }
 
     pub(crate) fn result_count(&self) -> usize {
-        1 + self.more_results.len()
+        self.results.len().max(1)
+    }
+
+    /// Returns whether a result is a tensor.
+    pub(crate) fn is_tensor(&self, index: usize) -> bool {
+        self.results.get(index).is_none_or(Option::is_some)
     }
 
     pub(crate) fn result(&self, index: usize) -> &ResultKind {
-        index.checked_sub(1).and_then(|more| self.more_results.get(more)).unwrap_or(&self.result)
+        self.results.get(index).and_then(Option::as_ref).unwrap_or(&self.result)
     }
 
     /// Returns for each input the consumer of its gradient and the result of the consumer that the input is, or `None`

@@ -50,11 +50,7 @@ impl FunctionNode {
             return Ok(PyTuple::empty(py));
         };
         let saved = node.saved_tensors().into_py_result(py)?;
-        let saved = saved.into_iter().map(|tensor| match tensor {
-            Some(tensor) => Ok(tensor_object(py, &tensor)?.into_any()),
-            None => Ok(py.None().into_bound(py)),
-        });
-        fallible_alloc::try_tuple(py, saved)
+        fallible_alloc::try_tuple(py, saved.iter().map(|tensor| optional_object(py, tensor.as_ref())))
     }
 }
 
@@ -96,6 +92,10 @@ impl CustomFunction for FunctionBackward {
     }
 }
 
+fn optional_object<'py>(py: Python<'py>, tensor: Option<&CoreTensor>) -> PyResult<Bound<'py, PyAny>> {
+    tensor.map_or_else(|| Ok(py.None().into_bound(py)), |tensor| Ok(tensor_object(py, tensor)?.into_any()))
+}
+
 /// Returns the tuple of an attribute of `ctx`.
 fn attribute<'a, 'py>(name: &str, given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyTuple>> {
     given.cast().map_err(|_| new_type_error(&format!("apply: ctx.{name}"), "a tuple", given))
@@ -103,6 +103,10 @@ fn attribute<'a, 'py>(name: &str, given: &'a Bound<'py, PyAny>) -> PyResult<&'a 
 
 fn tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<CoreTensor>> {
     given.iter().map(|item| extract_tensor(what, &item)).collect()
+}
+
+fn optional_tensors(what: &str, given: &Bound<'_, PyTuple>) -> PyResult<Vec<Option<CoreTensor>>> {
+    given.iter().map(|item| extract_optional_tensor(what, &item)).collect()
 }
 
 /// Extracts the dtype of the gradient of each result.
@@ -123,7 +127,7 @@ fn extract_grad_dtypes(given: &Bound<'_, PyAny>) -> PyResult<Vec<GradDType>> {
 ///     ctx: The node.
 ///     name: The name of the node.
 ///     inputs: The tensors among the arguments.
-///     results: The tensors among the results.
+///     results: The results, with None for those that are not tensors.
 ///     dirty: The inputs that were changed in place.
 ///     non_differentiable: The results without a gradient.
 ///     saved: The tensors to save, and None.
@@ -160,14 +164,12 @@ fn _record_function<'py>(
     let Ok(materialize_grads) = materialize_grads.extract() else {
         return Err(new_type_error("apply: ctx.materialize_grads", "a bool", materialize_grads));
     };
-    let what = "save_for_backward: the tensors";
-    let saved: Vec<_> =
-        saved.iter().map(|item| extract_optional_tensor(what, &item)).collect::<PyResult<_>>()?;
+    let saved = optional_tensors("save_for_backward: the tensors", saved)?;
     let grad_dtypes = grad_dtypes.map_or_else(|| Ok(Vec::new()), extract_grad_dtypes)?;
     let call = CustomRecord {
         name,
         inputs: &tensors("apply: the inputs", &inputs)?,
-        results: &tensors("forward: the results", &results)?,
+        results: &optional_tensors("forward: the results", &results)?,
         dirty: &tensors("mark_dirty: the tensors", dirty)?,
         non_differentiable: &tensors("mark_non_differentiable: the tensors", non_differentiable)?,
         saved: &saved,
@@ -175,6 +177,5 @@ fn _record_function<'py>(
     };
     let function = FunctionBackward { ctx: DeferredDrop::new(ctx.clone().into_any()), materialize_grads };
     let forward = record(&call, Arc::new(function)).into_py_result(py)?;
-    let results = forward.results.iter().map(|result| Ok(tensor_object(py, result)?.into_any()));
-    fallible_alloc::try_tuple(py, results)
+    fallible_alloc::try_tuple(py, forward.results.iter().map(|result| optional_object(py, result.as_ref())))
 }

@@ -311,7 +311,14 @@ pub(crate) fn scale_by_alpha<'a>(
         Operand::Tensor(tensor) if dtype == DType::Bool => {
             Product::Tensor(tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0))?)
         }
-        Operand::Tensor(tensor) => Product::Tensor(tensor.cast(dtype)?.cast(dtype.compute())?.mul(alpha)?),
+        Operand::Tensor(tensor) => {
+            let tensor = tensor.cast(dtype)?.cast(dtype.compute())?;
+            let product = tensor.detach().mul(alpha)?;
+            // `mul` would save the number as a tensor, which a backward pass frees.
+            Product::Tensor(NodeBuilder::record_linear("MulBackward0", &tensor, product, move |gradient| {
+                gradient.mul(alpha)
+            })?)
+        }
     };
     Ok(ScaledOperand { product, dtype, numbers: Numbers::Exact })
 }

@@ -24,6 +24,7 @@ fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Ten
     let (op, dtype) = ("lerp", start.dtype());
     Error::when(!dtype.is_floating_point(), || Error::not_floating_point(op, "input", dtype))?;
     Error::when(end.dtype() != dtype, || Error::dtypes(op, dtype, end.dtype()))?;
+    let is_number = matches!(weight, Operand::Scalar(_));
     let (node, given) = match weight {
         Operand::Scalar(_) => ("LerpBackward0", weight.tensor(dtype.compute())?),
         Operand::Tensor(weight) if weight.ndim() > 0 && weight.dtype() != dtype => {
@@ -41,10 +42,15 @@ fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Ten
         })
     })?;
     if let Some(mut builder) = NodeBuilder::new(node, &[start, end, &given])? {
-        let weight = builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?;
+        // A number is part of the node, which a backward pass does not free.
+        let saved = match is_number {
+            true => None,
+            false => Some(builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?),
+        };
         let (start, end) = (builder.save_for(2, start)?, builder.save_for(2, end)?);
         builder.set_history(&out, move |ctx, gradient| {
-            let weight = || ctx.saved(weight)?.cast(gradient.dtype());
+            let weight =
+                || saved.map_or_else(|| Ok(given.clone()), |saved| ctx.saved(saved))?.cast(gradient.dtype());
             Ok(vec![
                 ctx.gradient(0, || gradient.mul(&subtract(1.0, &weight()?)?))?,
                 ctx.gradient(1, || gradient.mul(&weight()?))?,

@@ -5,7 +5,7 @@ use crate::dtype::dispatch_float;
 use crate::layout::{Layout, checked_numel, err_stride_count};
 use crate::ops::conversion::cast::copy_with_layout;
 use crate::recording::NodeBuilder;
-use crate::{Error, Result, Tensor, iterate};
+use crate::{Error, Result, Tensor, TensorOptions, iterate};
 
 /// Returns a view of the storage of `source` with any layout. In the backward pass, gradients of elements that share
 /// a memory location are summed.
@@ -21,12 +21,21 @@ pub(crate) fn as_strided(source: &Tensor, layout: Layout) -> Result<Tensor> {
 }
 
 /// Returns the gradient of a tensor with layout `geometry`, from the gradient of a view with layout `part`: ATen's
-/// `as_strided_backward`.
+/// `as_strided_backward`. Elements of the tensor that share a memory location have equal shares of its gradient.
 pub(crate) fn as_strided_backward(gradient: &Tensor, part: &Layout, geometry: &Layout) -> Result<Tensor> {
     let start = geometry.offset;
     let inside = || Layout { offset: part.offset.checked_sub(start).unwrap_or(usize::MAX), ..part.clone() };
     let (part, geometry) = (inside(), Layout { offset: 0, ..geometry.clone() });
     let capacity = geometry.required_len().unwrap_or(0).max(part.required_len().unwrap_or(0));
+    if geometry.may_overlap() {
+        let memory = Layout::contiguous(&[capacity]);
+        let of_locations = |gradient: &Tensor, part: &Layout| {
+            as_strided(&as_strided_backward(gradient, part, &memory)?, geometry.clone())
+        };
+        let options = TensorOptions { dtype: gradient.dtype().compute(), ..gradient.options() };
+        let count = of_locations(&Tensor::full(&geometry.shape, 1.0.into(), options)?, &geometry)?;
+        return of_locations(gradient, &part)?.div(&count)?.cast(gradient.dtype());
+    }
     let terms = iterate::cast(gradient, gradient.dtype().compute())?;
     let whole = dispatch_float!(terms.dtype(), T => iterate::add_strided::<T>(capacity, &part, &terms))?;
     let whole = iterate::cast(&whole, gradient.dtype())?;
