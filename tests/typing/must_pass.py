@@ -24,6 +24,7 @@ from interlock import (
     set_grad_enabled,
     testing,
 )
+from interlock.autograd.function import BackwardCFunction, FunctionCtx
 from interlock.autograd.grad_mode import set_multithreading_enabled
 from interlock.backends import cudnn
 from interlock.nn import functional
@@ -318,3 +319,15 @@ async def one() -> int:
 # Modules that are imported when they are first used.
 assert interlock.aio.run(one()) == 1
 interlock.testing.FaultInjector()
+
+
+class Clip(autograd.Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: interlock.Tensor, limit: float) -> interlock.Tensor:
+        ctx.save_for_backward(x)
+        return x.clamp(max=limit)
+
+    @staticmethod
+    def backward(ctx: BackwardCFunction, grad: interlock.Tensor) -> tuple[interlock.Tensor, None]:
+        (x,) = ctx.saved_tensors
+        return grad * (x < 1), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import fnmatch
 import importlib.machinery
@@ -208,7 +209,7 @@ def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
 
     """
     module = types.ModuleType("__main__")
-    module.__dict__["__builtins__"] = __builtins__
+    module.__dict__["__builtins__"] = builtins
     # The program finds its own options, signals and modules.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -264,6 +265,11 @@ def _script_code(command: Command, module: types.ModuleType) -> types.CodeType:
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(command.program))
     module.__file__ = path
+    if path.endswith(".pyc"):
+        module.__loader__ = loader = importlib.machinery.SourcelessFileLoader("__main__", path)
+        code = loader.get_code("__main__")
+        assert code is not None
+        return code
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     return compile(source, path, "exec", dont_inherit=True)
 

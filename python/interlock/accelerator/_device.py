@@ -108,8 +108,9 @@ def _ensure_worker() -> None:
     """Start a worker thread unless enough of them wait for calls, so that queued calls make progress."""
     worker = _native.worker_if_needed()
     if worker is not None:
-        # Not `threading.Thread`: the interpreter does not wait for this thread at exit.
-        _thread.start_new_thread(_run_worker, (worker,))
+        # Not `threading.Thread`: the interpreter does not wait for this thread at exit. `start_new` is
+        # CPython's other name of `start_new_thread`, which gevent replaces: it would start a greenlet.
+        _thread.start_new(_run_worker, (worker,))
 
 
 def _run_worker(worker: _native.CallbackWorker) -> None:

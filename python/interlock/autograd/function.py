@@ -324,12 +324,12 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError("setup_context: a forward() without ctx needs it")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradients of the arguments.
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the gradients of the arguments: `backward(ctx, *grad_outputs)`.
 
         Args:
-            ctx: The object that `forward` or `setup_context` has filled.
-            grad_outputs: The gradient of each result.
+            args: The object that `forward` or `setup_context` has filled, and the gradient of each result.
+            kwargs: None. Type checkers accept any parameters in a subclass because they are declared here.
 
         Returns:
             A gradient or None for each argument of `forward`; without a tuple if there is one argument.

@@ -14,6 +14,7 @@ from interlock._arguments import as_bool
 from interlock._core import backends as _native
 from interlock._core.backends import FlagChange
 from interlock._quote import quoted
+from interlock._scope_decorator import resumable_kind
 from interlock.backends._type_variables import Also_contra, Value, Value_co
 from interlock.errors import FlagEnvironmentWarning, FlagTypeError
 
@@ -448,14 +449,15 @@ def register(
         affects: A description of what the flag affects, which `explain` returns.
         validator: Called with each value that has the type of the flag, except None, before it is stored: the
             default, the value of the variable, and values that are assigned, restored or given to `override`.
-            It refuses the value by raising an exception or returning False. A refused value raises
-            `FlagValueError`, caused by the exception, and changes nothing; one of the environment issues
-            `FlagEnvironmentWarning`.
+            It refuses the value by raising an exception or returning False, and accepts it by returning None
+            or True. A refused value raises `FlagValueError`, caused by the exception, and changes nothing;
+            one of the environment issues `FlagEnvironmentWarning`.
         on_change: Called with a `FlagChange` after each write of the flag, and after the enter and exit of a
             scope that sets it, until the flag is unregistered. It is called as the function of
             `backends.on_change` is: on the thread that made the change, outside of all locks. It may read and
-            write flags, and its own writes of the flag call it again. Its exceptions are reported through
-            `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the change.
+            write flags, and its own writes and scopes of the flag call it again. Its exceptions are reported
+            through `sys.unraisablehook`; a `KeyboardInterrupt` is raised again on the thread after the
+            change.
 
     Returns:
         The flag, typed by its values.
@@ -488,6 +490,8 @@ def register(
     for argument, function in (("validator", validator), ("on_change", on_change)):
         if function is not None and not callable(function):
             raise FlagTypeError(f"{call}: {argument} must be callable, got {function.__class__.__name__}")
+        if function is not None and (kind := resumable_kind(function)) is not None:
+            raise FlagTypeError(f"{call}: {argument} must be a plain function, got a {kind} function")
     optional = as_bool(f"{call}: optional", optional, FlagTypeError)
     # Imported on use, because `import interlock` would load dataclasses.
     from interlock.backends._registered_type import flag_type_of

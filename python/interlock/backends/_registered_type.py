@@ -90,6 +90,8 @@ def _scalar(call: str, argument: str, given: Any) -> FlagType:
                 f"{call}: {argument} must not be a subclass of enum.Flag, whose members can be combined, got "
                 f"{members.__name__}"
             )
+        if not len(members):
+            raise FlagTypeError(f"{call}: {argument} must have members, got {members.__name__}")
         return FlagType("choice", tuple(member.name for member in members), members)
     name = next((name for known, name in _NAMES.items() if known is given), None)
     if name is None:

@@ -45,6 +45,8 @@ class _Reception:
         """Why the variable, or parts of it, are ignored."""
         self.reasons: dict[str, str] = {}
         """Why a value of the state is not set, by its name."""
+        self.flags: dict[str, Any] = {}
+        """The values of flags that this and earlier states have assigned."""
         self.placed: dict[str, str] = {}
         """The environment variables of this and earlier states, which are not the process's own."""
         self.unread: set[str] = set()
@@ -91,11 +93,11 @@ def problem_of_environment() -> str | None:
 def install(state: Portable) -> list[str]:
     """Give this process a state, and return the problems; see `Portable.install`."""
     with locked():
-        earlier, _reception.state = _reception.state, state
+        _reception.state = state
         reasons = _reception.reasons = {}
         problems = _problems_of_format(state)
         _install_variables(state, reasons)
-        problems += _install_flags(state, earlier, reasons)
+        problems += _install_flags(state, reasons)
         problems += _install_threads(state, reasons)
         problems += _install_settings(state, reasons)
     _warn(problems, state)
@@ -147,10 +149,10 @@ def _install_variables(state: Portable, reasons: dict[str, str]) -> None:
             _reception.placed[name] = value
 
 
-def _install_flags(state: Portable, earlier: Portable | None, reasons: dict[str, str]) -> list[str]:
-    """Assign the flags of a state, and unset those of an earlier one that nothing has changed since."""
+def _install_flags(state: Portable, reasons: dict[str, str]) -> list[str]:
+    """Assign the flags of a state, and unset those of earlier ones that nothing has changed since."""
     present = {entry.name: entry.value for entry in backends.snapshot() if entry.level == "process"}
-    before = {} if earlier is None else earlier.flags
+    before = _reception.flags
     base = {
         name: value
         for name, value in present.items()
@@ -166,12 +168,15 @@ def _install_flags(state: Portable, earlier: Portable | None, reasons: dict[str,
             if before.get(name) == base.get(name):
                 base.pop(name, None)
     if _assign(base | wanted) is None:
+        _reception.flags = wanted
         return []
+    # A refused flag has the value of an earlier state.
+    _reception.flags = {name: before[name] for name in wanted if name in before}
     problems = []
     for name, value in wanted.items():
         refusal = _assign(base | {name: value})
         if refusal is None:
-            base[name] = value
+            base[name] = _reception.flags[name] = value
         else:
             reasons[name] = refusal
             problems.append(f"the flag {printable(name)} could not be set to {shown(value)}: {refusal}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -112,8 +112,19 @@ _NOTE = "A library reads it once, at its start: a later write has no effect."
 def install(observer: Observer) -> Iterable[Setting]:
     """Return the variables, and wrap the methods of `os.environ` that write them."""
     rows = [environment_setting(name) for name in (*THREADS, *_AT_IMPORT, *_OTHERS)]
+    by_name = {row.name.removeprefix(ENVIRON): row for row in rows}
+
+    def written(arguments: tuple[Any, ...]) -> Sequence[Setting]:
+        # Python reports missing arguments.
+        environ, name = arguments[:2] if len(arguments) > 1 else (None, None)
+        if environ is os.environb and isinstance(name, bytes):
+            name = os.fsdecode(name)
+        elif environ is not os.environ or not isinstance(name, str):
+            return []
+        return [by_name[name]] if name in by_name else []
+
     for method in ("__setitem__", "__delitem__"):
-        observer.wrap(type(os.environ), method, rows)
+        observer.wrap_selecting(type(os.environ), method, written)
     return rows
 
 

@@ -15,7 +15,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -111,11 +111,11 @@ def is_applying() -> bool:
     return _applying.active
 
 
-@contextlib.contextmanager
-def _unrecorded() -> Iterator[None]:
+def _write_unrecorded(write: Callable[[Any], object], value: Any) -> None:
+    # No context manager: an interrupt between its functions would leave the mark.
     before, _applying.active = _applying.active, True
     try:
-        yield
+        write(value)
     finally:
         _applying.active = before
 
@@ -135,18 +135,17 @@ def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -
     compared = _registry.relatives(setting)
     before = [LOG.look(each) for each in compared]
     try:
-        with _unrecorded():
-            write(value)
+        _write_unrecorded(write, value)
+        after = [read(each) for each in compared]
+        return [
+            LOG.add(each, old, new, origin)
+            for each, old, new in zip(compared, before, after, strict=True)
+            if each is setting or not same(old, new)
+        ]
     except BaseException as error:
         if not back:
             _undo(setting, compared, before, error)
         raise
-    after = [read(each) for each in compared]
-    return [
-        LOG.add(each, old, new, origin)
-        for each, old, new in zip(compared, before, after, strict=True)
-        if each is setting or not same(old, new)
-    ]
 
 
 def _undo(refused: Setting, settings: Sequence[Setting], before: Sequence[Any], error: BaseException) -> None:
@@ -160,8 +159,7 @@ def _undo(refused: Setting, settings: Sequence[Setting], before: Sequence[Any], 
         if write is None or isinstance(old, Unreadable) or same(read(setting), old):
             continue
         try:
-            with _unrecorded():
-                write(old)
+            _write_unrecorded(write, old)
         except Exception as other:
             error.add_note(f"and {setting.name} could not be put back to {shown(old)}: {reason_of(other)}")
 
@@ -223,28 +221,26 @@ def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], l
             if (third := _third_value(setting)) is not None:
                 third_values[name] = third
         writes: list[Write] = []
-        entered: list[str] = []
         try:
+            # First, because a signal handler may open scopes at any line below: they nest in this one.
+            scope.is_open = True
+            _open[id(scope)] = scope
+            if nest:
+                scope.parent = _innermost.get()
+                _innermost.set(scope)
             for name, value in scope.values.items():
                 setting = _registry.get("override", name)
-                entered.append(name)
                 writes += _hold(scope, setting, value, third_values.get(name))
             blocking = _disturbed(scope, own)
+            if blocking:
+                leave(scope)
+            return blocking, [] if blocking else writes
         except BaseException as error:
             try:
-                _leave(scope, reversed(entered))
+                leave(scope)
             except Exception as other:
                 error.add_note(f"and {other}")
             raise
-        if blocking:
-            _leave(scope, reversed(entered))
-            return blocking, []
-        scope.is_open = True
-        _open[id(scope)] = scope
-        if nest:
-            scope.parent = _innermost.get()
-            _innermost.set(scope)
-        return {}, writes
 
 
 def _check_readable(scope: Scope, setting: Setting) -> None:
@@ -280,20 +276,24 @@ def _hold(scope: Scope, setting: Setting, value: Any, third: ThirdValue | None) 
     """Write one setting for a scope and store the value to restore."""
     name, current = setting.name, LOG.look(setting)
     if setting.extent != Extent.PROCESS:
-        writes = _apply(scope, setting, value)
-        scope.before[name] = current
+        key = name, scope.thread_id
         if setting.extent == Extent.THREAD:
-            _thread_scopes.setdefault((name, scope.thread_id), []).append(scope)
-        return writes
+            _thread_scopes[key] = [*_thread_scopes.get(key, []), scope]
+        scope.before[name] = current
+        return _apply(scope, setting, value)
     if third is not None:
         scope.third_values[name] = third
     levels = _holds.get(name, [])
     if levels and same(levels[-1].wanted, value):
         levels[-1].members.append(scope)
         return [] if third is None else _apply(scope, setting, value)
-    writes = [] if same(current, value) else _apply(scope, setting, value)
-    related = {write.setting: (write.old, write.new) for write in writes if write.setting != name}
-    _holds.setdefault(name, []).append(Level(value, read(setting), [scope], current, related))
+    level = Level(value, value, [scope], current)
+    _holds[name] = [*levels, level]
+    if same(current, value):
+        return []
+    writes = _apply(scope, setting, value)
+    level.related = {write.setting: (write.old, write.new) for write in writes}
+    _, level.value = level.related.pop(name)
     return writes
 
 
@@ -350,51 +350,55 @@ def leave(scope: Scope) -> list[Write]:
         # A generator that was left suspended exits it now, when the modules of its library may be unloaded.
         return []
     with LOCK:
-        if not scope.is_open:
-            return _retry(scope)
         is_inside = scope in chain()
-        scope.is_open = False
-        _open.pop(id(scope), None)
-        # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
-        if _innermost.get() is scope:
-            _innermost.set(next(iter(chain()), None))
-        return _leave(scope, reversed(list(scope.values)), is_inside=is_inside)
+        try:
+            return _leave(scope, is_inside=is_inside)
+        except Exception:
+            raise
+        except BaseException:
+            # An interrupt, such as `KeyboardInterrupt`. The second call releases and puts back what remains.
+            _leave(scope, is_inside=is_inside)
+            raise
 
 
-def _leave(scope: Scope, names: Iterator[str], *, is_inside: bool = True) -> list[Write]:
+def _leave(scope: Scope, *, is_inside: bool) -> list[Write]:
     """Put back settings; those of a context only if this context is inside of the scope."""
-    writes: list[Write] = []
-    errors: dict[str, Exception] = {}
+    errors: dict[str, BaseException] = {}
+    writes = _retry(scope, errors)
     left: list[tuple[Setting, Any]] = []
-    for name in names:
+    for name in reversed(scope.values):
         setting = _registry.known(name)
         try:
             if setting is None or setting.extent == Extent.PROCESS:
                 writes += _release(scope, name, setting, left)
             else:
                 writes += _restore(scope, setting, is_inside=is_inside)
-        except Exception as error:
+        except BaseException as error:
             errors[name] = error
     for setting, value in left:
         # Putting back others of the family has changed it: OpenMP's number of this thread is PyTorch's, too.
         try:
             if setting.set is not None and not same(read(setting), value):
                 writes += apply(setting, value, scope.origin)
-        except Exception as error:
+        except BaseException as error:
             errors[setting.name] = error
+    # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
+    if _innermost.get() is scope:
+        _innermost.set(next((each for each in chain() if each is not scope), None))
     RELEASED.notify_all()
-    ready = wakers.copy()
-    wakers.clear()
-    for wake in ready:
+    for wake in wakers:
         wake()
+    wakers.clear()
+    _open.pop(id(scope), None)
+    scope.is_open = False
     _raise(scope, errors)
     return writes
 
 
-def _raise(scope: Scope, errors: dict[str, Exception]) -> None:
-    """Raise a warning that a filter makes an error of, or an error that names all settings."""
+def _raise(scope: Scope, errors: dict[str, BaseException]) -> None:
+    """Raise an interrupt, a warning that a filter makes an error of, or an error that names all settings."""
     for error in errors.values():
-        if isinstance(error, Warning):
+        if isinstance(error, Warning) or not isinstance(error, Exception):
             raise error
     if errors:
         # The text of a library rarely names the setting.
@@ -409,20 +413,21 @@ def _raise(scope: Scope, errors: dict[str, Exception]) -> None:
         raise SettingValueError(text, setting=first) from errors[first]
 
 
-def _retry(scope: Scope) -> list[Write]:
-    """Put back what a library did not, unless it has another value since or is held."""
+def _retry(scope: Scope, errors: dict[str, BaseException]) -> list[Write]:
+    """Put back what a library or an interrupt prevented, unless the value is another one now."""
     writes: list[Write] = []
-    errors: dict[str, Exception] = {}
     for name, (present, wanted) in list(scope.failed.items()):
         setting = _registry.known(name)
-        if setting is None or name in _holds or not same(LOG.look(setting), present):
-            del scope.failed[name]
-            continue
+        is_held = name in _holds and not same(_holds[name][-1].value, wanted)
         try:
-            writes += _put_back(scope, setting, wanted)
-        except Exception as error:
+            value = None if setting is None else LOG.look(setting)
+            # An interrupted write may be incomplete although the value is the wanted one.
+            if setting is None or is_held or not (same(value, present) or same(value, wanted)):
+                del scope.failed[name]
+            else:
+                writes += _put_back(scope, setting, wanted)
+        except BaseException as error:
             errors[name] = error
-    _raise(scope, errors)
     return writes
 
 
@@ -442,17 +447,39 @@ def _release(
         return []
     level, is_innermost = levels[index], levels[-1].members[-1] is scope
     third = _third_to_restore(scope, setting, levels[index:])
-    level.members.remove(scope)
-    if not level.members:
-        del levels[index]
-        if index == 0 and levels:
-            levels[0].before = level.before
-        if not levels:
-            del _holds[name]
-    if setting is None or not is_innermost or (level.members and third is None):
-        return []
+    is_last = len(level.members) == 1
+    if is_last:
+        levels = [*levels[:index], *levels[index + 1 :]]
     wanted = levels[-1].value if levels else level.before
-    current = LOG.look(setting)
+    is_restored = is_innermost and (is_last or third is not None)
+    if is_restored and not isinstance(wanted, Unreadable):
+        # If an interrupt prevents it, `_retry` puts the value back.
+        scope.failed[name] = level.value, wanted
+    # New lists are stored by one assignment, because a signal handler may enter scopes before the next line.
+    if not levels:
+        del _holds[name]
+    else:
+        if index == 0 and is_last:
+            levels[0].before = level.before
+        _holds[name] = levels
+    level.members.remove(scope)
+    if setting is None or not is_restored:
+        return []
+    writes = _restore_shared(scope, setting, level, wanted, third, left)
+    scope.failed.pop(name, None)
+    return writes
+
+
+def _restore_shared(
+    scope: Scope,
+    setting: Setting,
+    level: Level,
+    wanted: Any,
+    third: ThirdValue | None,
+    left: list[tuple[Setting, Any]],
+) -> list[Write]:
+    """Put back a setting of the process that a scope has released."""
+    name, current = setting.name, LOG.look(setting)
     if not (setting.per_thread_reads and threading.get_ident() != scope.thread_id):
         if third is None and same(current, wanted):
             return []
@@ -462,7 +489,7 @@ def _release(
                 left.append((setting, current))
             return []
     if third is not None:
-        if not levels:
+        if name not in _holds:
             _warn_of_third_value(scope, name, third.value, third.write)
         return _put_back(scope, setting, third.value)
     untouched = {
@@ -525,7 +552,19 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
     """Put back a setting of a thread or a context."""
     if setting.name not in scope.before:
         return []
-    before = scope.before.pop(setting.name)
+    before, current = scope.before[setting.name], read(setting)
+    # If an interrupt prevents it, `_retry` puts the value back.
+    scope.failed[setting.name] = current, before
+    del scope.before[setting.name]
+    writes = _restore_own(scope, setting, before, current, is_inside=is_inside)
+    scope.failed.pop(setting.name, None)
+    return writes
+
+
+def _restore_own(
+    scope: Scope, setting: Setting, before: Any, current: Any, *, is_inside: bool
+) -> list[Write]:
+    """Put back a setting of this thread or context."""
     if setting.extent == Extent.CONTEXT and not is_inside:
         if not scope.has_context():
             return []
@@ -544,10 +583,10 @@ def _restore(scope: Scope, setting: Setting, *, is_inside: bool) -> list[Write]:
         if not open_scopes:
             del _thread_scopes[setting.name, scope.thread_id]
         # Scopes of this thread ended out of order. The next inner one puts back what this one would have.
-        if inner and same(read(setting), inner[-1].values[setting.name]):
+        if inner and same(current, inner[-1].values[setting.name]):
             inner[0].before[setting.name] = before
             return []
-    return [] if same(read(setting), before) else _put_back(scope, setting, before)
+    return [] if same(current, before) else _put_back(scope, setting, before)
 
 
 def _warn_of_third_value(scope: Scope, name: str, current: Any, last: Write | None) -> None:
@@ -597,8 +636,7 @@ def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None]
     pin, wanted = found
     write = setting.restore or setting.set
     assert write is not None, "a read-only setting cannot be pinned"
-    with _unrecorded():
-        write(wanted)
+    _write_unrecorded(write, wanted)
     LOG.remember(setting, read(setting))
     message = f"{setting.name} is {pin.describe(setting.name)}; {written_by} {shown(value)}"
 
@@ -637,8 +675,6 @@ def _forget_other_holders() -> None:
     with contextlib.ExitStack() as stack:
         for scope in scopes.values():
             if scope not in own and scope.on_write is None:
-                # Its thread may have been entering it.
-                scope.is_open = True
                 stack.callback(leave, scope)
 
 

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
+from interlock._core.state import UninterruptedExit
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, SettingWarning
@@ -37,7 +38,7 @@ def _checked(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: converted(function, _registry.get(function, name), value) for name, value in values.items()}
 
 
-class override:
+class override(UninterruptedExit):
     """Set settings in a scope: `with`, `async with`, or a decorator of functions and coroutine functions.
 
     Settings of a thread or of a context are set for this thread or context. A setting of the process is held
@@ -113,22 +114,26 @@ class override:
     def __enter__(self) -> Self:
         scope = self._scope()
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        while True:
-            with LOCK:
-                blocking, writes = self._try(scope)
-                if not blocking:
-                    break
-                for name, scopes in blocking.items():
-                    if any(each.thread_id == threading.get_ident() for each in scopes):
-                        why = "; waiting would block it, because it runs on this thread"
-                        raise _conflict(scope, {name: scopes}, why)
-                remaining = None if deadline is None else deadline - time.monotonic()
-                if remaining is not None and (remaining <= 0 or not RELEASED.wait(remaining)):
-                    raise self._timed_out(scope, blocking)
-                if remaining is None:
-                    RELEASED.wait()
-        self._entered(writes)
-        return self
+        try:
+            while True:
+                with LOCK:
+                    blocking, writes = self._try(scope)
+                    if not blocking:
+                        break
+                    for name, scopes in blocking.items():
+                        if any(each.thread_id == threading.get_ident() for each in scopes):
+                            why = "; waiting would block it, because it runs on this thread"
+                            raise _conflict(scope, {name: scopes}, why)
+                    remaining = None if deadline is None else deadline - time.monotonic()
+                    if remaining is not None and (remaining <= 0 or not RELEASED.wait(remaining)):
+                        raise self._timed_out(scope, blocking)
+                    if remaining is None:
+                        RELEASED.wait()
+            self._report(writes)
+            return self
+        except BaseException:
+            self._abandon(scope)
+            raise
 
     async def __aenter__(self) -> Self:
         # Imported here, so that programs without event loops do not import it.
@@ -137,37 +142,38 @@ class override:
         scope = self._scope()
         loop = asyncio.get_running_loop()
         deadline = None if self._timeout is None else loop.time() + self._timeout
-        while True:
-            with LOCK:
-                blocking, writes = self._try(scope)
-                if not blocking:
-                    break
-                own = _holds.chain()
-                for name, scopes in blocking.items():
-                    if any(each in own for each in scopes):
-                        raise _conflict(scope, {name: scopes}, "; it encloses this scope")
-                released = loop.create_future()
-                wake = functools.partial(_wake, loop, released)
-                _holds.wakers.append(wake)
-            try:
-                remaining = None if deadline is None else max(0.0, deadline - loop.time())
-                async with asyncio.timeout(remaining):
-                    await released
-            except TimeoutError:
-                raise self._timed_out(scope, blocking) from None
-            finally:
-                with LOCK, contextlib.suppress(ValueError):
-                    _holds.wakers.remove(wake)
-        self._entered(writes)
-        return self
-
-    def _entered(self, writes: Sequence[Write]) -> None:
-        """Report the writes of an enter. An exception of a function of `watch` exits the scope."""
         try:
+            while True:
+                with LOCK:
+                    blocking, writes = self._try(scope)
+                    if not blocking:
+                        break
+                    own = _holds.chain()
+                    for name, scopes in blocking.items():
+                        if any(each in own for each in scopes):
+                            raise _conflict(scope, {name: scopes}, "; it encloses this scope")
+                    released = loop.create_future()
+                    wake = functools.partial(_wake, loop, released)
+                    _holds.wakers.append(wake)
+                try:
+                    remaining = None if deadline is None else max(0.0, deadline - loop.time())
+                    async with asyncio.timeout(remaining):
+                        await released
+                except TimeoutError:
+                    raise self._timed_out(scope, blocking) from None
+                finally:
+                    with LOCK, contextlib.suppress(ValueError):
+                        _holds.wakers.remove(wake)
             self._report(writes)
+            return self
         except BaseException:
-            self.__exit__()
+            self._abandon(scope)
             raise
+
+    def _abandon(self, scope: Scope) -> None:
+        """Exit a scope that was entered when a function of `watch` or an interrupt raised."""
+        if scope.is_open:
+            report(self._leave(scope))
 
     def _report(self, writes: Sequence[Write]) -> None:
         report(writes)
@@ -199,16 +205,25 @@ class override:
     def _timed_out(self, scope: Scope, blocking: dict[str, list[Scope]]) -> SettingConflictError:
         return _conflict(scope, blocking, f", after waiting for {self._timeout} s")
 
-    def __exit__(self, *exc_info: object) -> None:
+    def _exit(self, exited: list[Scope]) -> None:
+        """Exit the scope in the list. If it is empty, exit the innermost scope, which is added first."""
         own = _holds.chain()
         with LOCK:
-            # A fixture may be exited in another context than it was entered in.
-            scope = next((each for each in own if each in self._open), self._open[-1] if self._open else None)
-            if scope is None:
-                raise RuntimeError(f"{self._kind}: exited without being entered")
-            self._open.remove(scope)
-            writes = _holds.leave(scope)
+            if not exited:
+                # A fixture may be exited in another context than it was entered in.
+                found = [each for each in own if each in self._open] or self._open[-1:]
+                if not found:
+                    raise RuntimeError(f"{self._kind}: exited without being entered")
+                exited.append(found[0])
+            writes = self._leave(exited[0])
         report(writes)
+
+    def _leave(self, scope: Scope) -> list[Write]:
+        try:
+            return _holds.leave(scope)
+        finally:
+            if scope in self._open:
+                self._open.remove(scope)
 
     async def __aexit__(self, *exc_info: object) -> None:
         self.__exit__()
@@ -296,7 +311,7 @@ def _warn(scope: Scope, alias: str, name: str, other: Scope) -> None:
     warnings.warn_explicit(message, SettingWarning, scope.origin.file, scope.origin.line)
 
 
-class pin:
+class pin(UninterruptedExit):
     """Keep settings of the process at values until `release` is called or the `with` block ends.
 
     The settings are written at once. A write by other code, through a function of the library that interlock
@@ -344,10 +359,10 @@ class pin:
                     f"pin: {name} must be a setting of the process, got one of each {extent}"
                 )
         self._scope = Scope("pin", wanted, caller(), on_write)
-        blocking, writes = _holds.enter(self._scope, nest=False)
-        if blocking:
-            raise _conflict(self._scope, blocking)
         try:
+            blocking, writes = _holds.enter(self._scope, nest=False)
+            if blocking:
+                raise _conflict(self._scope, blocking)
             report(writes)
         except BaseException:
             self.release()
@@ -370,5 +385,5 @@ class pin:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
+    def _exit(self, _exited: list[Scope]) -> None:
         self.release()

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::time::Duration;
 
+use interlock_core::base::fork;
 use interlock_driver::{StreamHandle, SyncPoint, WaitPolicy, WaitTarget};
 
 use crate::interrupt::check_interrupts;
@@ -64,8 +65,9 @@ impl Wait {
 }
 
 thread_local! {
-    /// The stream whose host function this thread runs.
-    static CURRENT_HOST_FN: Cell<Option<StreamHandle>> = const { Cell::new(None) };
+    /// The stream whose host function this thread runs, and the fork generation: a child that the function forks does
+    /// not have the stream.
+    static CURRENT_HOST_FN: Cell<Option<(StreamHandle, u32)>> = const { Cell::new(None) };
 }
 
 /// Marks this thread as running a host function of a stream until it is dropped: a wait for that stream is then an error
@@ -83,7 +85,7 @@ thread_local! {
 #[must_use = "the mark ends when the scope is dropped"]
 #[derive(Debug)]
 pub struct HostFnScope {
-    previous: Option<StreamHandle>,
+    previous: Option<(StreamHandle, u32)>,
     /// It belongs to the thread that it marks.
     not_send: PhantomData<*const ()>,
 }
@@ -91,7 +93,8 @@ pub struct HostFnScope {
 impl HostFnScope {
     /// Marks this thread as running a host function of `stream`.
     pub fn enter(stream: StreamHandle) -> Self {
-        HostFnScope { previous: CURRENT_HOST_FN.replace(Some(stream)), not_send: PhantomData }
+        let current = (stream, fork::generation());
+        HostFnScope { previous: CURRENT_HOST_FN.replace(Some(current)), not_send: PhantomData }
     }
 
     /// Marks this thread as running no host function.
@@ -114,7 +117,8 @@ pub fn is_in_host_fn() -> bool {
 
 /// Returns the stream whose host function this thread runs.
 pub(crate) fn current_host_fn() -> Option<StreamHandle> {
-    CURRENT_HOST_FN.try_with(Cell::get).ok().flatten()
+    let current = CURRENT_HOST_FN.try_with(Cell::get).ok().flatten();
+    current.filter(|(_, generation)| *generation == fork::generation()).map(|(stream, _)| stream)
 }
 
 /// Returns an error if a host function waits for its own stream, which would deadlock.

@@ -99,10 +99,8 @@ impl Names {
 pub(crate) unsafe fn from_c<'a>(value: &InterlockValue) -> Result<Option<InputValue<'a>>> {
     check_zero("reserved", value.reserved)?;
     if let Some(number) = unsigned(value) {
-        return Ok(Some(InputValue::HugeInteger {
-            display: number.to_string(),
-            nearest: Some(number as f64),
-        }));
+        let huge = |_| InputValue::HugeInteger { display: number.to_string(), nearest: Some(number as f64) };
+        return Ok(Some(i64::try_from(number).map_or_else(huge, InputValue::Integer)));
     }
     // SAFETY: the kind selects the field, here and below.
     let integer = || unsafe { value.data.integer };

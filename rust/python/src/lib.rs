@@ -57,6 +57,7 @@ mod switches;
 mod tensor;
 mod thread_count;
 mod traverse;
+mod uninterrupted_exit;
 
 /// The optional parts that were compiled in.
 const FEATURES: &[&str] = if cfg!(feature = "tensor") { &["tensor"] } else { &[] };

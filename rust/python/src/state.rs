@@ -26,6 +26,7 @@ use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
 use crate::tensor::traverse_hooks;
+use crate::uninterrupted_exit::UninterruptedExit;
 use crate::{context, scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -35,6 +36,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ScopeBarrier>()?;
     module.add_class::<Resumes>()?;
     module.add_class::<CarriedTask>()?;
+    module.add_class::<UninterruptedExit>()?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;

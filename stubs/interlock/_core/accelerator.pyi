@@ -838,7 +838,8 @@ class FaultInjector:
     def __new__(cls) -> Self: ...
     def inject(
         self,
-        operation: str | None = None,
+        operation: Literal["launch", "copy", "fill", "event", "allocation", "pinned allocation"]
+        | None = None,
         *,
         error: str | None = None,
         sticky: bool = False,

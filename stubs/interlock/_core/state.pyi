@@ -13,6 +13,7 @@ __all__ = [
     "ScopeBarrier",
     "StateScope",
     "ThreadState",
+    "UninterruptedExit",
     "begin_defaults",
     "end_defaults",
     "end_open_scopes",
@@ -53,6 +54,17 @@ class ThreadState:
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, _memo: object) -> Self: ...
     def __reduce__(self) -> Never: ...
+
+@disjoint_base
+class UninterruptedExit:
+    """The base class of context managers that an interrupt, such as `KeyboardInterrupt`, must not leave open: `__exit__`
+    calls `_exit` with an empty list, and again with the same list if an interrupt ended the call.
+
+    CPython runs signal handlers before the first instruction of a function in Python, so a function in Python cannot do
+    this itself.
+    """
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
 
 @final
 class StateScope:

@@ -97,6 +97,23 @@ def child_forked_inside_a_function_exits():
     return children
 
 
+def child_forked_inside_a_function_waits_for_its_own_stream():
+    children, stream = [], interlock.Stream()
+
+    def fork():
+        process = os.fork()
+        if process == 0:
+            own, seen = interlock.Stream(), []
+            accelerator.launch(own, seen.append, 1)
+            own.synchronize()
+            os._exit(0 if seen == [1] else 1)
+        children.append(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+
+    accelerator.launch(stream, fork)
+    stream.synchronize()
+    return children
+
+
 def concurrently_created_events_and_streams_leak_nothing():
     faults = testing.FaultInjector()
     accelerator.use("host", devices=2, faults=faults)

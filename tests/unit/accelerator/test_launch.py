@@ -17,7 +17,7 @@ from interlock.accelerator import memory
 
 from tests.helpers.ids import stable_repr
 from tests.helpers.sequences import Long
-from tests.helpers.subprocess import eval_program, run_program
+from tests.helpers.subprocess import eval_program, run_program, run_python
 
 pytestmark = pytest.mark.usefixtures("devices")
 HOST = {"INTERLOCK_ACCELERATOR": "host:2"}
@@ -231,6 +231,20 @@ def test_child_forked_inside_a_function_exits() -> None:
     assert eval_program("accelerator.streams.child_forked_inside_a_function_exits", env=HOST, seconds=30) == [
         0
     ]
+
+
+def test_child_forked_inside_a_function_uses_devices_of_its_own() -> None:
+    program = "accelerator.streams.child_forked_inside_a_function_waits_for_its_own_stream"
+    assert eval_program(program, env=HOST, seconds=30) == [0]
+
+
+def test_function_runs_on_a_native_thread_if_threads_are_replaced() -> None:
+    # As gevent does: its thread is a greenlet of the thread that starts it, and waits for it.
+    code = "import _thread; _thread.start_new_thread = lambda function, arguments: 1\n"
+    code += "import interlock; stream, seen = interlock.Stream(), []\n"
+    code += "interlock.accelerator.launch(stream, seen.append, 1); stream.synchronize(); print(seen)"
+    run = run_python(code, env=HOST, seconds=30)
+    assert (run.stdout, run.stderr) == ("[1]\n", "")
 
 
 def test_fork_while_streams_release_python_objects() -> None:

@@ -263,3 +263,10 @@ def test_annotations_of_flags_and_changes_can_be_evaluated() -> None:
     assert Flag[int].__origin__ is Flag
     assert Flag[Color, str].__args__ == (Color, str)
     assert backends.FlagChange[int].__args__ == (int,)
+
+
+def test_enumeration_without_members_is_refused() -> None:
+    empty = enum.Enum("Empty", [])
+    untyped: Any = register
+    with pytest.raises(errors.FlagTypeError, match="type must have members, got Empty"):
+        untyped("empty.flag", None, type=empty, doc="A flag.")

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from interlock import backends, errors
 from interlock.backends import Flag, FlagChange, register
@@ -47,6 +48,33 @@ def test_refused_value_raises_with_the_reason_and_changes_nothing() -> None:
         assert flag.value == 4
     with pytest.raises(errors.FlagTypeError, match="must be an int"):
         flag.value = "x"  # type: ignore[assignment]
+
+
+def test_result_of_a_validator_is_a_bool_or_none() -> None:
+    results: list[object] = [None, True, np.True_]
+    for accepted in results:
+        assert new(validator=lambda _, result=accepted: result).value == 0
+    flag = new(validator=lambda value: np.less(value, 3))
+    with pytest.raises(errors.FlagValueError, match="it returned False"):
+        flag.value = 3
+    flag = new(validator=lambda value: "too large" if value else None)
+    with pytest.raises(
+        errors.FlagValueError, match="result of the validator must be a bool or None"
+    ) as raised:
+        flag.value = 3
+    assert isinstance(raised.value.__cause__, TypeError)
+    assert flag.value == 0
+
+
+def test_coroutine_functions_are_refused() -> None:
+    async def check(value: object) -> None: ...
+
+    with pytest.raises(
+        errors.FlagTypeError, match="validator must be a plain function, got a coroutine function"
+    ):
+        new(validator=check)
+    with pytest.raises(errors.FlagTypeError, match="on_change must be a plain function"):
+        new(on_change=check)
 
 
 def test_validator_may_return_false_or_raise_without_a_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import py_compile
 import re
 import signal
 import zipfile
@@ -69,6 +70,15 @@ def test_script_that_cannot_run_is_reported_as_by_python(tmp_path: Path, name: s
     assert (plain.code, watched.code) == (code, code)
     # Python's text for a file that is missing begins with the path of the interpreter, too.
     assert watched.stderr.partition("\ninterlock watch\n")[0] == plain.stderr
+
+
+def test_compiled_file_runs_and_builtins_are_a_module(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("__builtins__.profile = len\nprint(profile('abc'), __file__)\nraise SystemExit(44)\n")
+    compiled = py_compile.compile(str(script), str(tmp_path / "script.pyc"))
+    for file in (str(script), str(compiled)):
+        watched = watch(tmp_path, file)
+        assert (watched.code, watched.stdout) == (44, f"3 {file}\n"), watched.stderr
 
 
 @pytest.mark.parametrize("name", ["program", "program.zip", "empty"])

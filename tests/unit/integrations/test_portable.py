@@ -224,6 +224,16 @@ def test_later_state_unsets_the_flags_of_an_earlier_one_and_no_others() -> None:
 
 
 @pytest.mark.usefixtures("restored")
+def test_flag_is_unset_after_a_later_state_had_a_refused_value_for_it() -> None:
+    Portable({"version": 1, "flags": {"cudnn.benchmark_limit": 4}}).install()
+    with pytest.warns(errors.PortableStateWarning, match="could not be set to -4"):
+        Portable({"version": 1, "flags": {"cudnn.benchmark_limit": -4}}).install()
+    assert backends.cudnn.benchmark_limit == 4
+    Portable({"version": 1}).install()
+    assert backends.explain("cudnn.benchmark_limit").level == "default"
+
+
+@pytest.mark.usefixtures("restored")
 def test_refused_value_affects_no_other_and_warns() -> None:
     state = Portable({"version": 1, "flags": FLAGS | {"cudnn.benchmark": "often"}})
     with pytest.warns(errors.PortableStateWarning, match=r"cudnn\.benchmark could not be set to 'often'"):

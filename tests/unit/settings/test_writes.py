@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interlock import settings
+from interlock import errors, settings
 from interlock.settings import Write, _origin
 
 from tests.unit.settings.library import Library, library
@@ -268,4 +268,13 @@ def test_environment_variables_are_settings_while_enabled(monkeypatch: pytest.Mo
         with settings.override({name: "2"}):
             assert os.environ["OMP_NUM_THREADS"] == "2"
         assert "OMP_NUM_THREADS" not in os.environ
+        os.environb[b"OMP_NUM_THREADS"], number = b"4", line()
+        write = settings.explain(name).writes[-1]
+        assert (write.new, write.file, write.line) == ("4", __file__, number)
+        with settings.pin({name: "2"}):
+            with pytest.raises(errors.SettingPinnedError, match=r"pinned to '2'"):
+                os.environb[b"OMP_NUM_THREADS"] = b"3"
+            assert os.environb[b"OMP_NUM_THREADS"] == b"2"
+        with pytest.raises(TypeError):
+            os.environ[3] = "x"  # type: ignore[index]
     assert type(os.environ).__setitem__ is method

@@ -15,7 +15,7 @@ use crate::device;
 use crate::errors::exception;
 use crate::switches::{self, extract_as};
 
-const AT_LEAST_1: &str = "at least 1";
+const POSITIVE: &str = "from 1 to 2**64 - 1";
 
 /// Returns an error of an argument of `FaultInjector.inject`.
 fn refused(py: Python<'_>, argument: &str, given: impl Into<String>, allowed: &str) -> PyErr {
@@ -53,7 +53,7 @@ fn stream(given: &Bound<'_, PyAny>) -> PyResult<u64> {
 
 /// Extracts `number`.
 fn number(given: &Bound<'_, PyAny>) -> PyResult<u64> {
-    extract_int(given, "FaultInjector.inject: number", AT_LEAST_1)
+    extract_int(given, "FaultInjector.inject: number", POSITIVE)
 }
 
 /// Extracts `times`.
@@ -61,7 +61,7 @@ fn times(given: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
     if given.is_none() {
         return Ok(None);
     }
-    extract_int(given, "FaultInjector.inject: times", AT_LEAST_1).map(Some)
+    extract_int(given, "FaultInjector.inject: times", POSITIVE).map(Some)
 }
 
 /// Extracts `seed`.
@@ -107,7 +107,9 @@ fn effect(
         let delay = Duration::try_from_secs_f64(seconds);
         return match delay {
             Ok(delay) => Ok(FaultEffect::Delay(delay)),
-            Err(_) => Err(refused(py, "delay", seconds.to_string(), "a number of seconds of at least 0")),
+            Err(_) => {
+                Err(refused(py, "delay", format!("{seconds:?}"), "a number of seconds from 0 to below 2**64"))
+            }
         };
     }
     let reason = error.unwrap_or_else(|| "injected".to_owned());

@@ -22,7 +22,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 macro_rules! extract_count {
     ($($function:ident: $name:literal;)+) => {$(
         fn $function(given: &Bound<'_, PyAny>) -> PyResult<u64> {
-            extract_int(given, concat!("FaultInjector.", $name), "at least 1")
+            extract_int(given, concat!("FaultInjector.", $name), "from 1 to 2**64 - 1")
         }
     )+};
 }

@@ -10,12 +10,14 @@ use interlock_core::base::quote::one_line;
 use interlock_core::base::sync::RelaxedBool;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use super::values::object_of_enum;
 use crate::detach::{attach, call};
+use crate::errors::new_type_error;
 use crate::pending_exception;
 use crate::qualified_name::qualified_name;
+use crate::switches::try_bool;
 
 /// For each name a tuple of the class of the enumeration, the validator, the function that is called after changes, and
 /// its registration; each may be None.
@@ -150,13 +152,17 @@ fn new_validator(flag: String, name: Arc<str>) -> Validator {
     })
 }
 
-/// Calls a validator. It refuses the value if it raises or returns False.
+/// Calls a validator. It refuses the value if it raises or returns anything but True and None.
 fn check(py: Python<'_>, flag: &str, validator: &str, value: Value) -> Result<(), String> {
     let called = || {
         let Some(function) = part(py, flag, VALIDATOR)? else { return Ok(true) };
         let enumeration = part(py, flag, ENUMERATION)?;
         let result = call(&function, &object_of_enum(py, enumeration.as_ref(), value)?)?;
-        Ok::<_, PyErr>(result.cast::<PyBool>().map_or(true, |accepted| accepted.is_true()))
+        if result.is_none() {
+            return Ok(true);
+        }
+        let wrong = || new_type_error("the result of the validator", "a bool or None", &result);
+        try_bool(&result)?.ok_or_else(wrong)
     };
     match called() {
         Ok(true) => Ok(()),

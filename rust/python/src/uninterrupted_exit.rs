@@ -1,0 +1,36 @@
+//! The exit of context managers that are written in Python.
+
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+/// The base class of context managers that an interrupt, such as `KeyboardInterrupt`, must not leave open: `__exit__`
+/// calls `_exit` with an empty list, and again with the same list if an interrupt ended the call.
+///
+/// CPython runs signal handlers before the first instruction of a function in Python, so a function in Python cannot do
+/// this itself.
+#[pyclass(frozen, subclass, module = "interlock._core.state")]
+pub(crate) struct UninterruptedExit;
+
+#[pymethods]
+impl UninterruptedExit {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        UninterruptedExit
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(slf: &Bound<'_, Self>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let py = slf.py();
+        let pending = py.check_signals();
+        let scope = PyList::empty(py);
+        let exit = || slf.call_method1("_exit", (&scope,)).map(drop);
+        let exited = exit();
+        if exited.as_ref().is_err_and(|error| !error.is_instance_of::<PyException>(py)) {
+            // The interrupt is reported, and not what it may have caused.
+            let _ = exit();
+        }
+        exited.and(pending)
+    }
+}
