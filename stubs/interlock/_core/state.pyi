@@ -55,7 +55,6 @@ class ThreadState:
     def __deepcopy__(self, _memo: object) -> Self: ...
     def __reduce__(self) -> Never: ...
 
-@disjoint_base
 class UninterruptedExit:
     """The base class of context managers that an interrupt, such as `KeyboardInterrupt`, must not leave open: `__exit__`
     calls `_exit` with an empty list, and again with the same list if an interrupt ended the call.
