@@ -194,7 +194,7 @@ fn confined_guard_has_an_effect_in_its_context_and_in_copies_of_it() {
             assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
             let guard = no_grad();
             let _confined = ConfinedGuards::new();
-            // Another greenlet goes on, and ends, while this one is inside of a function.
+            // Another greenlet continues while this one is inside of a function.
             copy.run(|| assert!(!is_grad_enabled() && !flags::CUDNN_ENABLED.get()));
             shared.run(|| assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get()));
             drop(guard);
