@@ -231,6 +231,27 @@ fn writes_fail_on_a_thread_whose_variables_are_destroyed() {
 }
 
 #[test]
+fn unsigned_value_that_fits_is_a_number_as_any_other() {
+    let (api, mut limit) = (table(), flag());
+    let code = unsafe { (api.flag_find)(view("cudnn.benchmark_limit"), &mut limit, null_mut()) };
+    assert_eq!(code, 0);
+    let write = |number| {
+        let (mut error, data) = (empty(size_of::<InterlockError>()), InterlockData { integer: number });
+        let value = InterlockValue { kind: INTERLOCK_VALUE_UNSIGNED, reserved: 0, data };
+        let write = InterlockWrite { flag: limit.id, reserved: 0, value };
+        let code = unsafe { (api.flags_write)(&raw const write, 1, &raw mut error) };
+        (code, text_of(&error).to_owned())
+    };
+    assert_eq!(write(0).0, 0);
+    let (_, text) = write(-1);
+    assert!(text.ends_with("got 18446744073709551615"), "{text}");
+    let unset =
+        InterlockValue { kind: INTERLOCK_VALUE_UNSET, reserved: 0, data: InterlockData { integer: 0 } };
+    let unset = InterlockWrite { flag: limit.id, reserved: 0, value: unset };
+    assert_eq!(unsafe { (api.flags_write)(&raw const unset, 1, null_mut()) }, 0);
+}
+
+#[test]
 fn unknown_numbers_are_refused() {
     let api = table();
     let value = |kind| InterlockValue { kind, reserved: 0, data: InterlockData { integer: 1 } };

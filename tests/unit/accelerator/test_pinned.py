@@ -46,4 +46,4 @@ def test_fail_pinned_allocation_affects_no_device_and_checks_its_k() -> None:
     (message,) = result_of("accelerator.memory.fail_pinned_allocation_affects_no_device_and_checks_its_k")
     assert isinstance(message, str)
     assert "fail_pinned_allocation" in message
-    assert "from 1 to 2**64 - 1" in message
+    assert "at least 1" in message

@@ -8,19 +8,27 @@ import linecache
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
 import pytest
 from interlock import settings
 from interlock.settings import _holds
+from interlock.settings._writes import LOG
 
 from tests.unit.settings.library import Library, library
 
 __all__ = ["library"]
 
 VALUES = {"mylib.level": 2, "mylib.fast": True, "mylib.tls": 3, "mylib.context": 4}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten_writes() -> Iterator[None]:
+    """Other tests count the stored writes, of which these tests make thousands."""
+    yield
+    LOG._writes.clear()
 
 
 class AtLine:
@@ -44,9 +52,14 @@ class AtLine:
         outer: FrameType | None = frame
         while outer is not None and outer.f_code is not self._inside:
             outer = outer.f_back
-        # CPython handles no signal at `try`, nor at the end of `with`, whose first line is traced again.
-        source = linecache.getline(frame.f_code.co_filename, frame.f_lineno).split()
-        if event == "line" and outer is not None and source[:1] not in (["with"], ["try:"]):
+        # CPython handles no signal at `try`, at the first statement of `finally`, and at the end of `with`,
+        # whose first line is traced again.
+        file, number = frame.f_code.co_filename, frame.f_lineno
+        source = linecache.getline(file, number).split()[:1]
+        is_handled = source not in (["with"], ["try:"]) and "finally:" not in linecache.getline(
+            file, number - 1
+        )
+        if event == "line" and outer is not None and is_handled:
             self._line -= 1
             if self._line < 0 and not self.is_called:
                 self.is_called = True

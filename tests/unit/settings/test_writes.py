@@ -277,4 +277,6 @@ def test_environment_variables_are_settings_while_enabled(monkeypatch: pytest.Mo
             assert os.environb[b"OMP_NUM_THREADS"] == b"2"
         with pytest.raises(TypeError):
             os.environ[3] = "x"  # type: ignore[index]
+        del os.environb[b"OMP_NUM_THREADS"]
+        assert settings.explain(name).writes[-1].new is None
     assert type(os.environ).__setitem__ is method
