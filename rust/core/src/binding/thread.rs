@@ -19,7 +19,7 @@ pub use crate::thread::ids::{LayerId, Position, ScopeId};
 pub use crate::thread::reads::{
     current_device, current_stream, default_device, is_ended, mem_pool, mode_word_address,
 };
-pub use crate::thread::scope::{ConfinedGuards, EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
+pub use crate::thread::scope::{EndedScopes, Exit, RawGuard, ScopeMark, newly_suspended};
 pub use crate::thread::scope_trace::{Entered, ExitOrder, UnclosedScopes, open_scopes, unclosed_scopes};
 pub use crate::thread::slots::Slots;
 pub use crate::thread::state::State;

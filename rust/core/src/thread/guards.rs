@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::base::Base;
 use super::ids::{ExitTarget, LayerId, LayerIds, ScopeId};
-use super::state::{self, Layers, Mark};
+use super::state::{self, Layers};
 use super::{Masked, Slots, flag_slots};
 
 /// A layer of native code. Its fields are whole words because a guard is read right after it is written, and a load
@@ -35,8 +35,6 @@ pub(super) struct GuardWord(u64);
 const IS_MOVED: u64 = 1 << 24;
 /// Whether the guard has slots.
 const HAS_SLOTS: u64 = 1 << 25;
-/// Whether the guard is confined to a context and the thread is in another one, where it has no effect.
-const IS_HIDDEN: u64 = 1 << 26;
 const RANK_SHIFT: u32 = 32;
 
 /// The copy that a pushed guard has of its layer. While both agree, the guard is removed with values of its own: loads
@@ -68,7 +66,7 @@ impl GuardWord {
 
     pub(super) fn set_modes(&mut self, modes: Masked<u8>) {
         let word = GuardWord::new(modes, self.below(), self.rank(), false);
-        self.0 = word.0 | self.0 & (IS_MOVED | HAS_SLOTS | IS_HIDDEN);
+        self.0 = word.0 | self.0 & (IS_MOVED | HAS_SLOTS);
     }
 
     /// Returns all mode bits without this layer and those above. They are recomputed when a lower layer changes, so
@@ -84,10 +82,6 @@ impl GuardWord {
 
     fn is_moved(self) -> bool {
         self.0 & IS_MOVED != 0
-    }
-
-    fn is_hidden(self) -> bool {
-        self.0 & IS_HIDDEN != 0
     }
 
     /// Returns the number of layers of the context that lie below.
@@ -134,19 +128,11 @@ pub(super) struct Removed {
     _made_in: Layers,
 }
 
-/// Guards that have an effect only in contexts with a layer.
-#[derive(Debug)]
-struct Confined {
-    to: Arc<Mark>,
-    guards: Vec<LayerId>,
-}
-
 /// The layers of native code over a base.
 #[derive(Debug)]
 pub(super) struct Guards {
     base: Base,
     list: Vec<Guard>,
-    confined: Vec<Confined>,
     /// For a task, whose base lies above the context in which its step began, the layers of that context.
     floor: Option<Layers>,
     /// The number of layers of the context that lie below the base of a task.
@@ -156,7 +142,7 @@ pub(super) struct Guards {
 impl Guards {
     /// Creates an empty list for a thread.
     pub(super) const fn new() -> Self {
-        Guards { base: Base::EMPTY, list: Vec::new(), confined: Vec::new(), floor: None, floor_rank: 0 }
+        Guards { base: Base::EMPTY, list: Vec::new(), floor: None, floor_rank: 0 }
     }
 
     pub(super) fn base(&self) -> &Base {
@@ -165,23 +151,6 @@ impl Guards {
 
     pub(super) fn list(&self) -> &[Guard] {
         &self.list
-    }
-
-    /// Iterates over the guards that have an effect in the context of the thread, innermost first.
-    pub(super) fn active(&self) -> impl Iterator<Item = &Guard> {
-        self.list.iter().rev().filter(|guard| !guard.word.is_hidden())
-    }
-
-    /// Confines the guards that have an effect to contexts with a layer.
-    pub(super) fn confine(&mut self, to: Arc<Mark>) {
-        let guards = self.active().map(|guard| guard.id).collect();
-        self.confined.push(Confined { to, guards });
-    }
-
-    /// Ends [`confine`](Guards::confine) with this layer.
-    pub(super) fn unconfine(&mut self, to: &Arc<Mark>, layers: &Layers) {
-        self.confined.retain(|confined| !Arc::ptr_eq(&confined.to, to));
-        self.rank(layers);
     }
 
     /// Returns whether there are none, and these are not the guards of a task.
@@ -331,13 +300,10 @@ impl Guards {
         self.list.last().is_some_and(|guard| guard.id == id && guard.word.rank() == depth)
     }
 
-    /// Removes the layers above one that have an effect, innermost first. Has no effect if there is no such layer.
+    /// Removes the layers above one, innermost first. Has no effect if there is no such layer.
     pub(super) fn remove_above(&mut self, id: LayerId) -> Vec<Removed> {
         let Some(index) = self.list.iter().rposition(|guard| guard.id == id) else { return Vec::new() };
-        let above = self.list.extract_if(index + 1.., |guard| !guard.word.is_hidden());
-        let mut removed: Vec<_> = above.map(removed).collect();
-        removed.reverse();
-        removed
+        self.list.drain(index + 1..).rev().map(removed).collect()
     }
 
     /// Records the layers of the context in which guards were made, before the thread moves to others.
@@ -353,12 +319,12 @@ impl Guards {
         self.floor = Some(layers.clone());
     }
 
-    /// Computes the rank of each guard among the layers of the context, and which guards have no effect there.
+    /// Computes the rank of each guard among the layers of the context.
     pub(super) fn rank(&mut self, layers: &Layers) {
-        let Guards { list, confined, floor, floor_rank, .. } = self;
+        let Guards { list, floor, floor_rank, .. } = self;
         *floor_rank = floor.as_ref().map_or(0, |floor| state::shared_depth(layers, floor));
         let mut rank = *floor_rank;
-        for guard in &mut *list {
+        for guard in list {
             let own = if guard.word.is_moved() {
                 state::shared_depth(layers, &guard.made_in)
             } else {
@@ -366,12 +332,6 @@ impl Guards {
             };
             rank = rank.max(own);
             guard.word.set_rank(rank);
-            guard.word.0 &= !IS_HIDDEN;
-        }
-        let is_in = |mark: &Mark| state::iterate(layers).any(|node| std::ptr::eq(&*node.layer.mark, mark));
-        for elsewhere in confined.iter().filter(|confined| !is_in(&confined.to)) {
-            let hidden = list.iter_mut().filter(|guard| elsewhere.guards.contains(&guard.id));
-            hidden.for_each(|guard| guard.word.0 |= IS_HIDDEN);
         }
     }
 
@@ -387,9 +347,7 @@ impl Guards {
                 word = node.layer.modes.applied_to(word);
             }
             guard.word.set_below(word);
-            if !guard.word.is_hidden() {
-                word = guard.word.modes().applied_to(word);
-            }
+            word = guard.word.modes().applied_to(word);
         }
         nodes.iter().rev().fold(word, |word, node| node.layer.modes.applied_to(word))
     }

@@ -10,7 +10,6 @@ use super::current::{
 use super::guards::PushedGuard;
 use super::ids::{ExitTarget, LayerId, ScopeId, TaskId};
 use super::mailbox::{self, MailboxId};
-use super::state::Mark;
 use super::{Masked, Slots, scope_trace};
 use crate::base::env;
 
@@ -164,19 +163,6 @@ pub(super) fn remove_above(guard: LayerId) {
             removed.iter().for_each(|removed| scope_trace::on_dropped(removed.id));
         }
         deferred.removed.extend(removed);
-        current.publish(owned);
-    });
-}
-
-/// Confines the guards of this thread to contexts with a layer.
-pub(super) fn confine(to: Arc<Mark>) {
-    with_owned(|_, owned, _| owned.native.guards.confine(to));
-}
-
-/// Ends [`confine`] with this layer.
-pub(super) fn unconfine(to: &Arc<Mark>) {
-    with_owned(|current, owned, _| {
-        owned.native.guards.unconfine(to, owned.context.layers());
         current.publish(owned);
     });
 }

@@ -496,39 +496,6 @@ impl Drop for ScopeBarrier {
     }
 }
 
-/// Confines the guards of this thread to the current context until it is dropped. For code that calls the program, which
-/// may move the thread to another context meanwhile, such as that of a greenlet. Has no effect without a current context.
-#[derive(Debug)]
-#[must_use = "the guards are confined until it is dropped"]
-pub struct ConfinedGuards(Option<(Scope, Arc<Mark>)>);
-
-impl ConfinedGuards {
-    /// Confines the guards.
-    #[allow(clippy::new_without_default, reason = "the value is a guard")]
-    pub fn new() -> Self {
-        let context = Context::at_hand();
-        ConfinedGuards(context.and_then(|context| {
-            let scope = Scope::default();
-            // Without slots and modes: it makes the context differ from those that share its other layers.
-            scope.enter_in(&context, Masked::default(), None).ok()?;
-            let mark = scope.open.lock().last.as_ref()?.mark.clone();
-            native::confine(mark.clone());
-            Some((scope, mark))
-        }))
-    }
-}
-
-impl Drop for ConfinedGuards {
-    fn drop(&mut self) {
-        if let Some((scope, mark)) = self.0.take() {
-            // The thread may have seen another context last.
-            sync();
-            native::unconfine(&mark);
-            scope.exit();
-        }
-    }
-}
-
 /// Ends the layers above a guard, those of the context as well.
 #[cold]
 fn end_above(guard: LayerId) {

@@ -80,7 +80,7 @@ impl<'a> View<'a> {
     /// Iterates over the layers, innermost first.
     pub(super) fn items(self) -> impl Iterator<Item = Item<'a>> {
         let mut nodes = super::state::iterate(self.context.layers()).peekable();
-        let mut guards = self.guards.active().peekable();
+        let mut guards = self.guards.list().iter().rev().peekable();
         let floor_rank = self.guards.floor_rank;
         std::iter::from_fn(move || {
             let rank = guards.peek().map_or(floor_rank, |guard| guard.word.rank());
@@ -163,7 +163,7 @@ impl<'a> View<'a> {
         }
         if self.context.layers().is_none() {
             let of_guard = |guard: &Guard| Summary::from_layer(guard.word.modes(), guard.slots.as_deref());
-            let guards = self.guards.active();
+            let guards = self.guards.list().iter().rev();
             return guards.fold(Summary::NONE, |above, guard| above.over(of_guard(guard))).over(bases);
         }
         let layers = self.items().fold(Summary::NONE, |above, item| {
@@ -208,7 +208,7 @@ impl<'a> View<'a> {
     pub(super) fn flag(self, id: FlagId) -> Option<u64> {
         if self.context.layers().is_none() {
             // The read of a flag in a scope of native code: no merge of two lists.
-            for slots in self.guards.active().filter_map(|guard| guard.slots.as_ref()) {
+            for slots in self.guards.list().iter().rev().filter_map(|guard| guard.slots.as_ref()) {
                 let payload = slots.flags.word(id);
                 if payload.is_some() || slots.is_opaque {
                     return payload;

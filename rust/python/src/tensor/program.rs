@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use interlock::autograd::scope_barrier;
-use interlock_core::binding::thread::ConfinedGuards;
 use interlock_tensor::autograd::{Creator, ForwardStack};
 use interlock_tensor::{Error, ForeignError, Result, Tensor as CoreTensor};
 use pyo3::prelude::*;
@@ -25,8 +24,6 @@ pub(super) fn call_program<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> R
     attach(|py| {
         // Scopes that the function leaves open end here, where the context is at hand.
         let _barrier = scope_barrier();
-        // The function may switch to a greenlet, which has none of the modes of this operation.
-        let _confined = ConfinedGuards::new();
         work(py).map_err(|raised| foreign_error(py, raised))
     })
     .unwrap_or_else(finalized)

@@ -455,8 +455,6 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
         let expected = O::result_shape(call, args).map_err(KernelError::Declined)?;
         let facts = O::facts(call).map_err(KernelError::Declined)?;
         let operands = O::operands(args);
-        // The operation records the history of the result.
-        let mode = no_grad();
         let returned = call_program(|py| {
             // The condition has raised it.
             if let Some(exception) = raise_later::take(py) {
@@ -474,6 +472,8 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
             }
             O::options(call, args).iter().try_for_each(|(name, value)| value.set(&keywords, name))?;
             let _running = Running::new(self);
+            // The operation records the history of the result.
+            let _mode = no_grad();
             let function = functions.function.bind(py);
             let out = call_with_keywords(function, &PyTuple::new(py, arguments)?, Some(&keywords))?;
             if out.is(py.NotImplemented()) {
@@ -487,7 +487,6 @@ impl<O: PythonOperation> DynKernel<O> for PythonKernel {
                 }
             }
         })?;
-        drop(mode);
         let Some(out) = returned else {
             return Err(KernelError::Declined(Reason::from("returned NotImplemented")));
         };

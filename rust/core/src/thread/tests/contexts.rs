@@ -3,7 +3,7 @@
 use super::carrier::{TestContext, copy_current, detached, forgotten};
 use crate::Error;
 use crate::binding::modes::write_bits;
-use crate::binding::thread::{ConfinedGuards, set_device_slots};
+use crate::binding::thread::set_device_slots;
 use crate::flags::{FlagScope, InputValue, find, flags};
 use crate::modes::{ModeContext, ModeKind, is_grad_enabled, no_grad, scope_barrier, set_grad_enabled};
 use crate::thread::current::{Changing, is_changing};
@@ -178,38 +178,6 @@ fn guard_lies_above_the_layers_in_which_it_was_made_and_below_all_others() {
             assert!(is_grad_enabled());
         });
         assert!(is_grad_enabled());
-    });
-}
-
-#[test]
-fn confined_guard_has_an_effect_in_its_context_and_in_copies_of_it() {
-    let (main, other) = (TestContext::new(), TestContext::new());
-    main.run(|| {
-        let shared = copy_current();
-        let (outer, flags) = (no_grad(), cudnn(false).guard());
-        let confined = ConfinedGuards::new();
-        assert!(!is_grad_enabled() && !flags::CUDNN_ENABLED.get());
-        let copy = copy_current();
-        other.run(|| {
-            assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
-            let guard = no_grad();
-            let _confined = ConfinedGuards::new();
-            // Another greenlet continues while this one is inside of a function.
-            copy.run(|| assert!(!is_grad_enabled() && !flags::CUDNN_ENABLED.get()));
-            shared.run(|| assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get()));
-            drop(guard);
-            assert!(is_grad_enabled());
-        });
-        assert!(!is_grad_enabled() && !flags::CUDNN_ENABLED.get());
-        let inner = enable_grad_scope();
-        inner.enter();
-        assert!(is_grad_enabled());
-        inner.exit();
-        drop(confined);
-        assert!(!is_grad_enabled());
-        other.run(|| assert!(!is_grad_enabled()));
-        drop((outer, flags));
-        assert!(is_grad_enabled() && flags::CUDNN_ENABLED.get());
     });
 }
 
