@@ -329,7 +329,8 @@ class Function(metaclass=FunctionMeta):
 
         Args:
             args: The object that `forward` or `setup_context` has filled, and the gradient of each result.
-            kwargs: None. Type checkers accept any parameters in a subclass because they are declared here.
+            kwargs: Empty. With this parameter, type checkers accept a `backward` with any parameters in a
+                subclass.
 
         Returns:
             A gradient or None for each argument of `forward`; without a tuple if there is one argument.

@@ -148,15 +148,14 @@ unsafe fn type_from_c(declaration: &InterlockFlagDecl) -> Result<FlagType> {
     let default = default.filter(|_| !(optional && default_is_none));
     let minimum = value("minimum", &declaration.minimum)?;
     let maximum = value("maximum", &declaration.maximum)?;
-    for (field, bound) in [("minimum", &minimum), ("maximum", &maximum)] {
-        let has_bounds =
-            matches!(declaration.kind, INTERLOCK_KIND_COUNT | INTERLOCK_KIND_INTEGER | INTERLOCK_KIND_FLOAT);
-        if !has_bounds && !matches!(bound, None | Some(InputValue::None)) {
-            return Err(Failure::argument(
-                &format!("flag_register: declaration.{field}"),
-                "empty for this kind",
-                "a value",
-            ));
+    let has_limits =
+        matches!(declaration.kind, INTERLOCK_KIND_COUNT | INTERLOCK_KIND_INTEGER | INTERLOCK_KIND_FLOAT);
+    for (field, limit) in [("minimum", &minimum), ("maximum", &maximum)] {
+        if let Some(limit) = limit
+            && !has_limits
+            && !matches!(limit, InputValue::None)
+        {
+            return Err(wrong(field, "unset for a flag of this kind", limit));
         }
     }
     let flag_type = match declaration.kind {

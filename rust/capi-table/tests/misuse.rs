@@ -477,7 +477,7 @@ fn reserved_fields_and_unknown_bits_are_refused() {
         (write(0, value(1)), "flags_write: writes[0].value.reserved must be 0, got 1".to_owned()),
         (
             register_as(INTERLOCK_KIND_BOOL, 0, 0, one),
-            "flag_register: declaration.maximum must be empty for this kind, got a value".to_owned(),
+            "flag_register: declaration.maximum must be unset for a flag of this kind, got 1".to_owned(),
         ),
         (register(7, 0), "flag_register: declaration.is_optional must be 0 or 1, got 7".to_owned()),
         (register(0, 1), "flag_register: declaration.reserved must be 0, got 1".to_owned()),

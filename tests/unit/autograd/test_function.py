@@ -265,7 +265,7 @@ def test_each_returned_input_is_a_view() -> None:
             result.add_(1)
     (p + q * 2 + r * 3).sum().backward()
     assert gradient(x) == [5.0]
-    # The history of the function is not that of the input, although the input has none.
+    # `p` has the history of the function, which a change of `plain`, a tensor without history, makes unknown.
     plain.mul_(2)
     with pytest.raises(RuntimeError, match=BYPASSED):
         _ = p.grad_fn

@@ -275,8 +275,9 @@ def test_environment_variables_are_settings_while_enabled(monkeypatch: pytest.Mo
             with pytest.raises(errors.SettingPinnedError, match=r"pinned to '2'"):
                 os.environb[b"OMP_NUM_THREADS"] = b"3"
             assert os.environb[b"OMP_NUM_THREADS"] == b"2"
+        wrong: Any = 3
         with pytest.raises(TypeError):
-            os.environ[3] = "x"  # type: ignore[index]
+            os.environ[wrong] = "x"
         del os.environb[b"OMP_NUM_THREADS"]
         assert settings.explain(name).writes[-1].new is None
     assert type(os.environ).__setitem__ is method

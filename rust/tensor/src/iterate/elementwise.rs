@@ -41,17 +41,6 @@ pub(crate) fn zip<A: Element, B: Element, U: Element>(
     zip_with(op, (dtype, shape), a, b, &loops::zip(f))
 }
 
-/// Like [`zip`], for functions with which numbers are usual as operands (`loops::zip_or_number`).
-pub(crate) fn zip_or_number<A: Element, B: Element, U: Element>(
-    op: &'static str,
-    (dtype, shape): (DType, &[usize]),
-    a: &Tensor,
-    b: &Tensor,
-    f: impl Fn(A, B) -> U + Clone + Send + Sync + 'static,
-) -> Result<Tensor> {
-    zip_with(op, (dtype, shape), a, b, &loops::zip_or_number(f))
-}
-
 /// Like [`zip`], with a loop. It is not generic, so it is compiled once.
 pub(crate) fn zip_with(
     op: &'static str,

@@ -236,12 +236,13 @@ where
     }
 }
 
-/// A loop over a function of pairs, with bodies of their own for a source that is the same element everywhere.
+/// A loop over a function of pairs, with two more bodies for a source that is the same element everywhere.
 #[derive(Clone)]
 struct OrNumber<F, D>(Function<F, D>);
 
-/// Returns a loop that does what that of [`zip`] does, with three times the code. It is faster if an operand is a number and the
-/// function has few instructions, or computes much from the number alone.
+/// Returns the loop that applies a function to pairs of elements, one of which may be a number for all pairs. It computes the
+/// same as the loop of [`zip`], and has three bodies instead of one. They are faster for a number if the function has few
+/// instructions, or if much of it depends on the number alone.
 pub(crate) fn zip_or_number<A: Element, B: Element, U: Element>(
     function: impl Fn(A, B) -> U + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop {
@@ -253,7 +254,7 @@ where
     F: Fn(A, B) -> U + Clone + Send + Sync + 'static,
 {
     fn dtypes(&self) -> &[DType] {
-        const { &[U::DTYPE, A::DTYPE, B::DTYPE] }
+        self.0.dtypes()
     }
 
     fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {

@@ -7,7 +7,9 @@ use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 /// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each: the
 /// compiler fuses operations only where the function says so (`mul_add`). The function owns what it uses: what it refers to
 /// could change with each store, as far as the compiler knows. Where a step of its loop is long, the loop is a `for`: the
-/// compiler may leave a long closure of an iterator's `fold` or `for_each` in a function without these instructions.
+/// compiler may leave a long closure of an iterator's `fold` or `for_each` in a function without these instructions. A generic
+/// function is compiled in the crate that calls it, and the bindings are optimized for size: so those that the bindings call
+/// reach a loop through a function that is not generic.
 #[inline(always)]
 pub(crate) fn vectorized<R>(body: impl FnOnce() -> R) -> R {
     struct Body<F>(F);

@@ -88,10 +88,10 @@ impl Tensor {
         step: Scalar,
         options: impl Into<TensorOptions>,
     ) -> Result<Self> {
-        Tensor::range([start, end, step], options.into())
+        Tensor::arange_as([start, end, step], options.into())
     }
 
-    fn range([start, end, step]: [Scalar; 3], options: TensorOptions) -> Result<Self> {
+    fn arange_as([start, end, step]: [Scalar; 3], options: TensorOptions) -> Result<Self> {
         let op = "arange";
         let converted = |given: Scalar, argument| -> Result<Scalar> {
             // As in PyTorch the numbers of a narrow integer type wrap.

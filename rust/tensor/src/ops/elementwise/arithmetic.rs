@@ -54,13 +54,13 @@ impl PromotedOperands {
         iterate::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
     }
 
-    /// Like [`zip`](PromotedOperands::zip), for functions with which numbers are usual as operands.
+    /// Like [`zip`](PromotedOperands::zip), for functions of which one operand is often a number (`loops::zip_or_number`).
     pub(crate) fn zip_or_number<T: Element>(
         &self,
         op: &'static str,
         f: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
     ) -> Result<Tensor> {
-        iterate::zip_or_number(op, (self.dtype, &self.shape), &self.a, &self.b, f)
+        iterate::zip_with(op, (self.dtype, &self.shape), &self.a, &self.b, &loops::zip_or_number(f))
     }
 
     /// Applies `f` to each pair of elements and the remainder of their division, like [`zip`](PromotedOperands::zip). The result

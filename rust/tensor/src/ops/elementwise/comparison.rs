@@ -3,7 +3,7 @@
 use super::arithmetic::promote;
 use super::operand::{Numbers, Operand};
 use crate::dtype::{Bool8, dispatch_compute};
-use crate::{DType, Result, Tensor, iterate};
+use crate::{DType, Result, Tensor, iterate, loops};
 
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
@@ -14,7 +14,8 @@ macro_rules! comparisons {
                 let operands = promote($op, operands, Numbers::Rounded, |dtype| dtype)?;
                 let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
                 dispatch_compute!(operands.dtype, T => {
-                    iterate::zip_or_number($op, (DType::Bool, shape), a, b, |x: T, y: T| Bool8::new(x $symbol y))
+                    let element_loop = loops::zip_or_number(|x: T, y: T| Bool8::new(x $symbol y));
+                    iterate::zip_with($op, (DType::Bool, shape), a, b, &element_loop)
                 })
             }
             compare((left.into(), right.into()))

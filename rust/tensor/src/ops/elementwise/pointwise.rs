@@ -17,10 +17,10 @@ fn broadcast3(op: &'static str, [a, b, c]: [&Tensor; 3]) -> Result<Vec<usize>> {
 /// # Errors
 /// Fails unless `start` and `end` have the same floating-point type.
 pub fn lerp<'a>(start: &Tensor, end: &Tensor, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
-    interpolated(start, end, weight.into())
+    lerp_by(start, end, weight.into())
 }
 
-fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
+fn lerp_by(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
     let (op, dtype) = ("lerp", start.dtype());
     Error::when(!dtype.is_floating_point(), || Error::not_floating_point(op, "input", dtype))?;
     Error::when(end.dtype() != dtype, || Error::dtypes(op, dtype, end.dtype()))?;
@@ -43,9 +43,10 @@ fn interpolated(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Ten
     })?;
     if let Some(mut builder) = NodeBuilder::new(node, &[start, end, &given])? {
         // A number is part of the node, which a backward pass does not free.
-        let saved = match is_number {
-            true => None,
-            false => Some(builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?),
+        let saved = if is_number {
+            None
+        } else {
+            Some(builder.save_for(if builder.needs(0) { 0 } else { 1 }, &given)?)
         };
         let (start, end) = (builder.save_for(2, start)?, builder.save_for(2, end)?);
         builder.set_history(&out, move |ctx, gradient| {

@@ -53,10 +53,10 @@ pub fn floor_divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'
 /// # Errors
 /// Fails for bools, and if integers on the CPU are divided by 0.
 pub fn fmod<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    truncated_remainder(left.into(), right.into())
+    fmod_of(left.into(), right.into())
 }
 
-fn truncated_remainder(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
+fn fmod_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
     let op = "fmod";
     let node = if matches!(right, Operand::Scalar(_)) { "FmodBackward0" } else { "FmodBackward1" };
     let operands = promote(op, (left, right), Numbers::Rounded, |dtype| dtype)?;

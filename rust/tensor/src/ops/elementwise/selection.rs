@@ -7,7 +7,7 @@ use crate::dtype::{Bool8, dispatch_compute, dispatch_float, dispatch_size, large
 use crate::error::check_fits;
 use crate::layout::broadcast;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{DType, Error, Result, Tensor, iterate, loops};
 
 /// Returns `x` where `condition` is true and `y` elsewhere: `torch.where`. Shapes are broadcast and types promoted.
 pub fn where_cond<'a>(
@@ -130,8 +130,8 @@ fn limited(op: &'static str, input: &Tensor, min: Option<&Tensor>, max: Option<&
         let to = (dtype, shape.as_slice());
         match (&min, &max) {
             (None, None) => Ok(input.clone()),
-            (Some(min), None) => iterate::zip_or_number(op, to, input, min, larger::<T>),
-            (None, Some(max)) => iterate::zip_or_number(op, to, input, max, smaller::<T>),
+            (Some(min), None) => iterate::zip_with(op, to, input, min, &loops::zip_or_number(larger::<T>)),
+            (None, Some(max)) => iterate::zip_with(op, to, input, max, &loops::zip_or_number(smaller::<T>)),
             (Some(min), Some(max)) if [min, max].iter().all(|limit| limit.ndim() == 0 && !limit.is_on_device()) => {
                 let (min, max): (T, T) = (min.item()?.cast(), max.item()?.cast());
                 iterate::map(op, input, move |x: T| smaller(larger(x, min), max))

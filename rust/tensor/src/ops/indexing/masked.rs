@@ -20,10 +20,10 @@ impl Tensor {
         mask: &Tensor,
         value: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
-        self.fill_at(to, mask, value.into())
+        self.masked_fill_by(to, mask, value.into())
     }
 
-    fn fill_at(&self, to: WriteTo, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+    fn masked_fill_by(&self, to: WriteTo, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
         let op = name_of(to, ["masked_fill", "masked_fill_"]);
         check_bool(op, "mask", mask)?;
         let value = match value {

@@ -75,10 +75,10 @@ impl Generator {
     /// Overwrites the elements of `target` with 1 with probability `p`, else 0. A tensor of probabilities is
     /// broadcast.
     pub fn bernoulli_<'t, 'a>(&self, target: &'t Tensor, p: impl Into<Operand<'a>>) -> Result<&'t Tensor> {
-        self.overwrite_with_bools(target, p.into())
+        self.bernoulli_by(target, p.into())
     }
 
-    fn overwrite_with_bools<'t>(&self, target: &'t Tensor, p: Operand<'_>) -> Result<&'t Tensor> {
+    fn bernoulli_by<'t>(&self, target: &'t Tensor, p: Operand<'_>) -> Result<&'t Tensor> {
         let op = "bernoulli_";
         match p {
             Operand::Scalar(p) => {

@@ -110,19 +110,19 @@ fn check_bound(op: &'static str, argument: &'static str, bound: i64, dtype: DTyp
 impl Generator {
     /// Returns uniformly distributed numbers from 0 to 1 (exclusive).
     pub fn rand(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
-        self.draw_uniform(shape, options.into())
+        self.rand_as(shape, options.into())
     }
 
-    fn draw_uniform(&self, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
+    fn rand_as(&self, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
         self.draw(shape, |seed| drawn("rand", seed, shape, options, each(uniform(options.dtype))))
     }
 
     /// Returns numbers of the standard normal distribution.
     pub fn randn(&self, shape: &[usize], options: impl Into<TensorOptions>) -> Result<Tensor> {
-        self.draw_normal(shape, options.into())
+        self.randn_as(shape, options.into())
     }
 
-    fn draw_normal(&self, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
+    fn randn_as(&self, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
         self.draw(shape, |seed| drawn("randn", seed, shape, options, normal(0.0, 1.0)))
     }
 
@@ -134,10 +134,10 @@ impl Generator {
         shape: &[usize],
         options: impl Into<TensorOptions>,
     ) -> Result<Tensor> {
-        self.draw_integers(low, high, shape, options.into())
+        self.randint_as(low, high, shape, options.into())
     }
 
-    fn draw_integers(&self, low: i64, high: i64, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
+    fn randint_as(&self, low: i64, high: i64, shape: &[usize], options: TensorOptions) -> Result<Tensor> {
         let op = "randint";
         Error::when(low >= high, || Error::value(op, "high", format!("be greater than low ({low})"), high))?;
         check_bound(op, "low", low, options.dtype)?;
@@ -150,10 +150,10 @@ impl Generator {
 
     /// Returns the integers from 0 to `n` (exclusive) in random order.
     pub fn randperm(&self, n: usize, options: impl Into<TensorOptions>) -> Result<Tensor> {
-        self.draw_order(n, options.into())
+        self.randperm_as(n, options.into())
     }
 
-    fn draw_order(&self, n: usize, options: TensorOptions) -> Result<Tensor> {
+    fn randperm_as(&self, n: usize, options: TensorOptions) -> Result<Tensor> {
         let op = "randperm";
         let dtype = options.dtype;
         check_numeric(op, "dtype", dtype, "")?;

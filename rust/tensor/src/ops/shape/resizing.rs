@@ -42,8 +42,9 @@ impl Tensor {
         self.resize("resize_", shape, true)
     }
 
-    /// Changes the shape in place to that of another tensor, like [`resize_`](Tensor::resize_), or with `to_contiguous`
-    /// like [`resize_contiguous_`](Tensor::resize_contiguous_).
+    /// Changes the shape in place to the shape of another tensor, as [`resize_`](Tensor::resize_) does. With `to_contiguous`
+    /// the strides of a tensor that has the shape already change, too, as by
+    /// [`resize_contiguous_`](Tensor::resize_contiguous_).
     ///
     /// # Errors
     /// Fails like [`resize_`](Tensor::resize_).
