@@ -112,9 +112,14 @@ def test_message_during_a_capture_names_the_cache_that_is_not_released() -> None
 
 def test_memory_of_destroyed_graphs_serves_later_captures() -> None:
     stream = Stream()
-    for _ in range(3):
-        with stream, Graph():
-            Buffer(40 * MIB).fill_(1)
+    # Each graph has a pool of its own, with a segment of 2 MiB.
+    for _ in range(TOTAL // (2 * MIB) + 8):
+        graph = Graph()
+        with stream, graph:
+            kept = Buffer(1024).fill_(1)
+        with stream:
+            graph.replay()
+    assert kept.nbytes == 1024
 
 
 @pytest.mark.parametrize("expandable", [False, True])
