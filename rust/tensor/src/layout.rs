@@ -45,6 +45,7 @@ impl Layout {
         Error::sizes(op, "size", expected, shape)
     }
 
+    #[inline(never)]
     pub fn numel(&self) -> usize {
         self.shape.iter().product()
     }

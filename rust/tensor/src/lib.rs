@@ -61,7 +61,7 @@ pub fn announce_operations() {
 }
 
 pub use dtype::{DType, Element, Scalar};
-pub use error::{Error, ErrorKind, ForeignError, Result, WarningHandler, set_warning_handler};
+pub use error::{Error, ErrorCause, ErrorKind, ForeignError, Result, WarningHandler, set_warning_handler};
 pub use half::{bf16, f16};
 pub use layout::{MAX_DIMENSIONS, MemoryFormat, contiguous_strides};
 pub use ops::conversion::print_options::PrintOptions;

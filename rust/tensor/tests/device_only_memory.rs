@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use interlock::accelerator::driver::*;
 use interlock::accelerator::host::{HostDriver, HostOptions};
-use interlock::accelerator::{self, Device, DeviceType};
-use interlock_tensor::{DType, Error, Placement, Result, Tensor};
+use interlock::accelerator::{self, Device, DeviceType, Error as AcceleratorError};
+use interlock_tensor::{DType, ErrorCause, Placement, Result, Tensor};
 
 static KIND: LazyLock<DeviceType> = LazyLock::new(|| DeviceType::from_name("remote").unwrap());
 
@@ -151,8 +151,10 @@ fn operations_on_inaccessible_device_memory_are_unsupported() {
         ("add_", twin.add_(1i64).cloned()),
     ];
     for (operation, result) in refused {
-        let Err(Error::Accelerator(error)) = result else { panic!("{operation}: {result:?}") };
-        let interlock::accelerator::Error::Unsupported { operation: reported, device } = *error else {
+        let error = result.unwrap_err();
+        let ErrorCause::Accelerator(AcceleratorError::Unsupported { operation: reported, device }) =
+            *error.cause()
+        else {
             panic!("{operation}: {error}")
         };
         // An operation that computes in another type converts first.

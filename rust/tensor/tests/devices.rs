@@ -3,7 +3,7 @@
 use std::sync::{Mutex, mpsc};
 
 use interlock::accelerator::{self, Device, HostFn, Stream};
-use interlock_tensor::{DType, Error, ErrorKind, Tensor};
+use interlock_tensor::{DType, ErrorKind, Tensor};
 
 use crate::device;
 
@@ -46,18 +46,14 @@ fn cpu_scalar_operand_is_read_when_the_operation_is_called() {
     let other = numbers(&[1.0, 2.0], device(1));
     for (a, b) in [(&x, &pair), (&pair, &x), (&x, &other)] {
         let error = a.add(b).unwrap_err();
-        assert!(matches!(error, Error::Refused { kind: ErrorKind::Device, op: Some("add"), .. }), "{error}");
-        assert!(matches!(a.mul_(b), Err(Error::Refused { kind: ErrorKind::Device, .. })));
-        assert!(matches!(a.matmul(b), Err(Error::Refused { kind: ErrorKind::Device, .. })));
-        assert!(matches!(
-            interlock_tensor::cat(&[a.clone(), b.clone()], 0),
-            Err(Error::Refused { kind: ErrorKind::Device, .. })
-        ));
+        assert!(error.to_string().starts_with("add: "), "{error}");
+        let joined = interlock_tensor::cat(&[a.clone(), b.clone()], 0).map(drop);
+        for refused in [Err(error), a.mul_(b).map(drop), a.matmul(b).map(drop), joined] {
+            assert_eq!(refused.unwrap_err().kind(), Some(ErrorKind::Device));
+        }
     }
-    assert!(matches!(
-        number.mul_(&x.select(0, 0).unwrap()),
-        Err(Error::Refused { kind: ErrorKind::Device, .. })
-    ));
+    let error = number.mul_(&x.select(0, 0).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), Some(ErrorKind::Device));
     assert_eq!((x.version(), pair.version()), (Ok(0), Ok(1)));
 }
 

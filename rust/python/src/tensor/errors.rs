@@ -1,6 +1,6 @@
 //! Conversion of errors of the tensor runtime to Python exceptions.
 
-use interlock_tensor::{Error, ErrorKind};
+use interlock_tensor::{Error, ErrorCause, ErrorKind};
 use pyo3::exceptions::{PyIndexError, PyRecursionError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
@@ -10,26 +10,26 @@ use crate::errors::{ToPyErr, new_exception};
 
 impl ToPyErr for Error {
     fn to_pyerr(&self, py: Python<'_>) -> PyErr {
-        match self {
-            Error::Anomaly { node, stack, error } => {
+        match self.cause() {
+            ErrorCause::Anomaly { node, stack, error } => {
                 let original = with_message(py, error, in_python(self.to_string()));
                 anomaly_exception(py, node, stack.as_deref(), original)
             }
-            error => with_message(py, error, in_python(error.to_string())),
+            _ => with_message(py, self, in_python(self.to_string())),
         }
     }
 }
 
 /// Returns the exception for an error, with a message that may say more than the error.
 fn with_message(py: Python<'_>, error: &Error, message: String) -> PyErr {
-    let kind = match error {
-        Error::Foreign(error) => {
+    match error.cause() {
+        ErrorCause::Foreign(error) => {
             return raised(py, error).unwrap_or_else(|| PyRuntimeError::new_err(message));
         }
-        Error::Accelerator(error) => return error.to_pyerr(py),
-        error => error.kind(),
-    };
-    match kind {
+        ErrorCause::Accelerator(error) => return error.to_pyerr(py),
+        _ => {}
+    }
+    match error.kind() {
         Some(ErrorKind::Shape | ErrorKind::ViewNeedsCopy) => new_exception(py, "ShapeError", message),
         Some(ErrorKind::DType) => new_exception(py, "DTypeError", message),
         Some(ErrorKind::Value) => new_exception(py, "ArgumentError", message),

@@ -19,7 +19,7 @@ use crate::errors::new_type_error;
 pub(super) fn call_program<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
     let finalized = || {
         let message = "a Python function cannot be called after the interpreter was finalized".to_owned();
-        Err(Error::Foreign(ForeignError::new(message, Arc::new(()))))
+        Err(ForeignError::new(message, Arc::new(())).into())
     };
     attach(|py| {
         // Scopes that the function leaves open end here, where the context is at hand.
@@ -32,7 +32,7 @@ pub(super) fn call_program<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> R
 fn foreign_error(py: Python<'_>, raised: PyErr) -> Error {
     let message = raised.to_string();
     let exception = DeferredDrop::new(raised.into_value(py).into_bound(py));
-    Error::Foreign(ForeignError::new(message, Arc::new(exception)))
+    ForeignError::new(message, Arc::new(exception)).into()
 }
 
 /// Returns the exception of a function of the program, with its traceback.

@@ -3,7 +3,7 @@
 use interlock::autograd::Mode;
 
 use crate::tensor::Node;
-use crate::{Error, ErrorKind, Result, Tensor};
+use crate::{Error, ErrorCause, ErrorKind, Result, Tensor};
 
 /// Returns whether anomaly mode is on.
 pub(super) fn is_enabled() -> bool {
@@ -34,9 +34,9 @@ fn check_nan(node: &Node, input: usize, gradient: &Tensor) -> Result<()> {
 /// In anomaly mode, adds the stack of the operation that created the node to an error of its backward function.
 pub(super) fn add_stack(node: &Node, error: Error) -> Error {
     // The innermost failing node is reported.
-    if !Mode::Anomaly.is_on() || matches!(error, Error::Anomaly { .. }) {
+    if !Mode::Anomaly.is_on() || matches!(error.cause(), ErrorCause::Anomaly { .. }) {
         return error;
     }
     let (node, stack) = (node.shared_name(), node.shared_forward_stack());
-    Error::Anomaly { node, stack, error: Box::new(error) }
+    ErrorCause::Anomaly { node, stack, error }.into()
 }

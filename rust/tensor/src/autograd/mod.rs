@@ -51,7 +51,8 @@ fn retain_grad(tensor: &Tensor) -> Result<()> {
     Error::when(!tensor.requires_grad(), || Error::no_graph(op))?;
     let grad_fn = match grad_fn(op, tensor) {
         Ok(Some(grad_fn)) => grad_fn,
-        Ok(None) | Err(Error::Refused { kind: ErrorKind::UntrackedView, .. }) => return Ok(()),
+        Ok(None) => return Ok(()),
+        Err(error) if error.kind() == Some(ErrorKind::UntrackedView) => return Ok(()),
         Err(error) => return Err(error),
     };
     if std::mem::replace(&mut tensor.meta_mut().retains_grad, true) {

@@ -23,21 +23,26 @@ use crate::{DType, Scalar};
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of an operation. The operation that returns it has no effect. Large errors are boxed, because every result of an
+/// An error of an operation. The operation that returns it has no effect. It is one pointer, because every result of an
 /// operation has room for one.
 ///
 /// ```
-/// use interlock_tensor::{DType, Error, ErrorKind, Tensor};
+/// use interlock_tensor::{ErrorCause, DType, ErrorKind, Tensor};
 ///
 /// let x = Tensor::zeros(&[2, 3], DType::Float32)?;
 /// let error = x.add(&Tensor::zeros(&[4], DType::Float32)?).unwrap_err();
-/// assert!(matches!(error, Error::Refused { kind: ErrorKind::Shape, op: Some("add"), .. }));
+/// assert_eq!(error.kind(), Some(ErrorKind::Shape));
+/// assert!(matches!(error.cause(), ErrorCause::Refused { op: Some("add"), .. }));
 /// assert_eq!(error.to_string(), "add: shapes (2, 3) and (4,) cannot be broadcast");
-/// # Ok::<(), Error>(())
+/// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+pub struct Error(Box<ErrorCause>);
+
+/// What an [`Error`] reports.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorCause {
     /// An operation does not accept an argument, or the state of a tensor, a graph or the process.
     Refused {
         /// The reason, which callers match.
@@ -50,9 +55,9 @@ pub enum Error {
         message: String,
     },
     /// An error of an allocator or a device: a rejected operation, or an asynchronous error of an earlier one.
-    Accelerator(Box<AcceleratorError>),
+    Accelerator(AcceleratorError),
     /// Every kernel of an operation refuses the call.
-    NoKernel(Box<NoKernel>),
+    NoKernel(NoKernel),
     /// A function of the program, such as a hook, failed.
     Foreign(ForeignError),
     /// In anomaly mode, an error of a backward function.
@@ -62,11 +67,9 @@ pub enum Error {
         /// The stack of the operation that created the node, if it ran in anomaly mode.
         stack: Option<Arc<ForwardStack>>,
         /// The error.
-        error: Box<Error>,
+        error: Error,
     },
 }
-
-const _: () = assert!(size_of::<Error>() <= 72, "large errors are boxed");
 
 /// The reason for which an operation is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +134,7 @@ impl Error {
     /// Creates the error of an operation, whose name precedes the message.
     #[cold]
     pub fn new(kind: ErrorKind, op: &'static str, message: impl Into<String>) -> Self {
-        Error::Refused { kind, op: Some(op), argument: None, message: message.into() }
+        ErrorCause::Refused { kind, op: Some(op), argument: None, message: message.into() }.into()
     }
 
     /// Creates the error of an argument, whose name precedes the requirement.
@@ -142,13 +145,14 @@ impl Error {
         argument: &'static str,
         message: impl Into<String>,
     ) -> Self {
-        Error::Refused { kind, op: Some(op), argument: Some(argument), message: message.into() }
+        ErrorCause::Refused { kind, op: Some(op), argument: Some(argument), message: message.into() }.into()
     }
 
     /// Creates the error of another subject than the called operation, such as a node of a graph or a hook.
     #[cold]
     pub(crate) fn of(subject: &str, kind: ErrorKind, message: impl fmt::Display) -> Self {
-        Error::Refused { kind, op: None, argument: None, message: format!("{subject}: {message}") }
+        ErrorCause::Refused { kind, op: None, argument: None, message: format!("{subject}: {message}") }
+            .into()
     }
 
     /// Returns an error if a condition applies.
@@ -157,9 +161,14 @@ impl Error {
         if applies { Err(error()) } else { Ok(()) }
     }
 
+    /// Returns what the error reports.
+    pub fn cause(&self) -> &ErrorCause {
+        &self.0
+    }
+
     /// Returns the reason of a refused operation.
     pub fn kind(&self) -> Option<ErrorKind> {
-        if let Error::Refused { kind, .. } = self { Some(*kind) } else { None }
+        if let ErrorCause::Refused { kind, .. } = *self.0 { Some(kind) } else { None }
     }
 
     /// Creates the error of a tensor whose shape an operation does not accept.
@@ -249,7 +258,7 @@ impl Error {
     /// Adds to the message how to convert the argument, as in "; float() converts it".
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: &str) -> Self {
-        if let Error::Refused { message, .. } = &mut self {
+        if let ErrorCause::Refused { message, .. } = &mut *self.0 {
             message.push_str(hint);
         }
         self
@@ -389,20 +398,20 @@ impl Error {
     /// Names the operation that the caller has called instead of an operation that it uses. Errors of a node are
     /// unchanged.
     #[must_use]
-    pub fn during(self, caller: &'static str) -> Self {
-        match self {
-            Error::Refused { kind, op: Some(_), argument, message } => {
-                Error::Refused { kind, op: Some(caller), argument, message }
-            }
-            Error::Accelerator(error) => error.during(caller).into(),
-            error => error,
+    #[cold]
+    pub fn during(mut self, caller: &'static str) -> Self {
+        match *self.0 {
+            ErrorCause::Refused { op: Some(ref mut op), .. } => *op = caller,
+            ErrorCause::Accelerator(error) => return error.during(caller).into(),
+            _ => {}
         }
+        self
     }
 
     /// Names an argument of the operation that the caller has called instead of the one of an operation that it uses.
     #[must_use]
     pub fn rename_argument(mut self, old: &str, new: &'static str) -> Self {
-        if let Error::Refused { argument: Some(argument), .. } = &mut self
+        if let ErrorCause::Refused { argument: Some(argument), .. } = &mut *self.0
             && *argument == old
         {
             *argument = new;
@@ -413,8 +422,8 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Refused { op, argument, message, .. } => {
+        match self.cause() {
+            ErrorCause::Refused { op, argument, message, .. } => {
                 if let Some(op) = op {
                     write!(f, "{op}: ")?;
                 }
@@ -423,13 +432,13 @@ impl fmt::Display for Error {
                 }
                 f.write_str(message)
             }
-            Error::Accelerator(error) => error.fmt(f),
-            Error::NoKernel(error) => error.fmt(f),
-            Error::Foreign(error) => error.fmt(f),
-            Error::Anomaly { stack: Some(stack), error, .. } => {
+            ErrorCause::Accelerator(error) => error.fmt(f),
+            ErrorCause::NoKernel(error) => error.fmt(f),
+            ErrorCause::Foreign(error) => error.fmt(f),
+            ErrorCause::Anomaly { stack: Some(stack), error, .. } => {
                 write!(f, "{error}; the forward operation was called at {}", stack.location())
             }
-            Error::Anomaly { stack: None, error, .. } => write!(
+            ErrorCause::Anomaly { stack: None, error, .. } => write!(
                 f,
                 "{error}; the forward operation ran without anomaly detection, so its line is not known"
             ),
@@ -437,15 +446,28 @@ impl fmt::Display for Error {
     }
 }
 
+impl From<ErrorCause> for Error {
+    #[cold]
+    fn from(cause: ErrorCause) -> Self {
+        Error(Box::new(cause))
+    }
+}
+
 impl From<NoKernel> for Error {
     fn from(error: NoKernel) -> Self {
-        Error::NoKernel(Box::new(error))
+        ErrorCause::NoKernel(error).into()
     }
 }
 
 impl From<AcceleratorError> for Error {
     fn from(error: AcceleratorError) -> Self {
-        Error::Accelerator(Box::new(error))
+        ErrorCause::Accelerator(error).into()
+    }
+}
+
+impl From<ForeignError> for Error {
+    fn from(error: ForeignError) -> Self {
+        ErrorCause::Foreign(error).into()
     }
 }
 

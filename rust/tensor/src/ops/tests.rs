@@ -13,11 +13,11 @@ use crate::products::{
     convolve, matmul,
 };
 use crate::testing::doubles;
-use crate::{DType, Error, ErrorKind, Result, Tensor};
+use crate::{DType, ErrorKind, Result, Tensor};
 
 /// Returns whether a launch has refused an operand.
 fn is_refused<T>(result: Result<T>) -> bool {
-    matches!(result, Err(Error::Refused { kind: ErrorKind::Resized, .. }))
+    result.is_err_and(|error| error.kind() == Some(ErrorKind::Resized))
 }
 
 /// Returns a tensor of this many elements.

@@ -91,12 +91,12 @@ pub fn check_memory() -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorCause;
 
     #[test]
     fn try_with_capacity_returns_out_of_memory() {
         let is_oom = |error: Error| {
-            let Error::Accelerator(error) = error else { return false };
-            matches!(*error, interlock::accelerator::Error::OutOfMemory(_))
+            matches!(error.cause(), ErrorCause::Accelerator(interlock::accelerator::Error::OutOfMemory(_)))
         };
         assert!(is_oom(try_with_capacity::<u64>(usize::MAX).unwrap_err()));
         assert!(is_oom(try_from_elem(0u64, usize::MAX / 8).unwrap_err()));

@@ -62,6 +62,15 @@ struct Grown {
     lock: RawForkRwLock,
 }
 
+impl Grown {
+    /// Returns the last buffer.
+    #[cold]
+    #[inline(never)]
+    fn bytes(&self) -> Option<&Bytes> {
+        self.buffers.last()
+    }
+}
+
 impl Storage {
     fn of(bytes: Bytes, pinned: bool) -> Arc<Self> {
         Arc::new(Storage {
@@ -125,7 +134,7 @@ impl Storage {
 
     /// Returns the device on which the memory is.
     pub fn device(&self) -> Device {
-        self.bytes().device()
+        self.bytes.device()
     }
 
     /// Returns the address of the first byte. On a device it is an address in the device's address space.
@@ -257,7 +266,7 @@ impl Storage {
 
     /// Returns the buffer in use. Its size may exceed that of the storage.
     pub(crate) fn bytes(&self) -> &Bytes {
-        self.grown.get().and_then(|grown| grown.buffers.last()).unwrap_or(&self.bytes)
+        self.grown.get().and_then(Grown::bytes).unwrap_or(&self.bytes)
     }
 
     /// Returns whether the memory is on a device, where operations are queued on streams.

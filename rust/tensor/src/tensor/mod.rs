@@ -76,13 +76,18 @@ struct Resized {
     known: ForkRwLock<HashMap<Layout, usize>>,
 }
 
+impl Resized {
+    /// Returns the current layout, or `None` if it is that of the tensor before it was resized.
+    #[cold]
+    #[inline(never)]
+    fn layout(&self) -> Option<&Layout> {
+        self.layouts.get(self.current.load(Ordering::Acquire).checked_sub(1)?)
+    }
+}
+
 impl Inner {
     fn layout(&self) -> &Layout {
-        let resized = self.resized.get().and_then(|resized| {
-            let position = resized.current.load(Ordering::Acquire).checked_sub(1)?;
-            resized.layouts.get(position)
-        });
-        resized.unwrap_or(&self.layout)
+        self.resized.get().and_then(Resized::layout).unwrap_or(&self.layout)
     }
 }
 

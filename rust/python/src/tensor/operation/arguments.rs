@@ -137,7 +137,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     }
 
     /// Converts a required argument.
-    #[inline]
+    #[inline(never)]
     pub fn required<'b, T: FromArgument<'b, 'py>>(
         &'b self,
         position: usize,
@@ -147,7 +147,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     }
 
     /// Converts an argument that may be absent.
-    #[inline]
+    #[inline(never)]
     pub fn defaulted<'b, T: FromArgument<'b, 'py>>(
         &'b self,
         position: usize,

@@ -9,7 +9,7 @@ use super::positions::Positions;
 use crate::error::Tuple;
 use crate::layout::{signed, wrap_index};
 use crate::ops::elementwise::operand::check_same_dtype;
-use crate::{DType, Error, ErrorKind, Result, Scalar, Tensor};
+use crate::{DType, Error, ErrorCause, ErrorKind, Result, Scalar, Tensor};
 
 pub(crate) const OP: &str = "index";
 const SET_OP: &str = "set_index";
@@ -241,11 +241,11 @@ fn err_index(op: &'static str, message: String) -> Error {
 
 /// Returns the error of an assignment for the error of the operation that writes the value.
 fn err_assignment(error: Error) -> Error {
-    match error {
-        Error::Refused { kind: kind @ ErrorKind::Shape, argument: Some(_), message, .. } => {
-            Error::argument(kind, SET_OP, "value", message)
+    match error.cause() {
+        ErrorCause::Refused { kind: ErrorKind::Shape, argument: Some(_), message, .. } => {
+            Error::argument(ErrorKind::Shape, SET_OP, "value", message.as_str())
         }
-        other => other.during(SET_OP),
+        _ => error.during(SET_OP),
     }
 }
 

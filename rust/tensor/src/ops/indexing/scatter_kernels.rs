@@ -10,7 +10,7 @@ use super::gather_scatter::ScatterReduce;
 use super::positions::{Order, Positions};
 use crate::error::{Sizes, warn};
 use crate::ops::conditions::{Condition, of_float, require};
-use crate::{DType, Error, ErrorKind, Result, Tensor};
+use crate::{DType, Error, ErrorCause, ErrorKind, Result, Tensor};
 
 /// The properties of a call on which the choice of its kernel depends: of `index_add`, `index_put`, `put` and
 /// `scatter_add`.
@@ -220,14 +220,14 @@ impl IndexedWrite {
             IndexedWrite::Put => PUT.call(&call, composite, args),
             IndexedWrite::ScatterAdd => SCATTER_ADD.call(&call, composite, args),
         };
-        done.map_err(|error| match error {
-            Error::NoKernel(_) if self == IndexedWrite::Put && DETERMINISTIC_ALGORITHMS.get() => {
+        done.map_err(|error| match error.cause() {
+            ErrorCause::NoKernel(_) if self == IndexedWrite::Put && DETERMINISTIC_ALGORITHMS.get() => {
                 let message = "accumulate must be True while backends.deterministic_algorithms is True, got False: no \
                                kernel has a fixed order of assignments; use index_put_, or \
                                set flags::DETERMINISTIC_ALGORITHMS_WARN_ONLY";
                 Error::new(ErrorKind::State, args.op, message)
             }
-            error => error,
+            _ => error,
         })
     }
 }
