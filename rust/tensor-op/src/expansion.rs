@@ -94,7 +94,7 @@ fn convert_others(declared: &Declaration) -> TokenStream {
             unused_variables,
             reason = "the operation may have one argument"
         )]
-        fn convert_others<'a, 'py>(call: &'a operation::Arguments<'_, 'py>) -> PyResult<(#(#types,)*)> {
+        fn convert_others<'a, 'py>(call: &'a operation::Arguments<'_, 'py>) -> operation::Outcome<(#(#types,)*)> {
             Ok((#(#converted,)*))
         }
     }
@@ -134,7 +134,7 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
     let running = sized(declared, running, &quote!(first));
     let is_tensor = is_tensor(&declared.result);
     let computed = if declared.is_attached() {
-        quote!(operation::IntoPython::into_python(#body?, py, op))
+        quote!(Ok(operation::IntoPython::into_python(#body?, py, op)?))
     } else if forms.out && !is_tensor {
         let position = Literal::usize_unsuffixed(declared.out_position());
         quote!(operation::compute_results(#running, call.optional(#position), || #body))
@@ -153,7 +153,7 @@ fn compute(declared: &Declaration) -> Option<TokenStream> {
         quote!(operation::compute(#running, || #body))
     };
     Some(quote! {
-        fn compute<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        fn compute<'py>(call: &operation::Arguments<'_, 'py>) -> operation::Outcome<Bound<'py, PyAny>> {
             let (py, op) = (call.py(), call.op());
             #converted
             #computed
@@ -173,7 +173,7 @@ fn change(declared: &Declaration) -> Option<TokenStream> {
     let running = quote!(operation::Call::new(call.py(), call.op(), &[#inputs]));
     let running = sized(declared, running, &quote!(<#first>::from(&*held_target)));
     Some(quote! {
-        fn change<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        fn change<'py>(call: &operation::Arguments<'_, 'py>) -> operation::Outcome<Bound<'py, PyAny>> {
             let target = call.target(#shown)?;
             let held_target = operation::ReadTensor::core(&target);
             let held = convert_others(call)?;
@@ -233,10 +233,10 @@ fn explain(declared: &Declaration, name: &str) -> Option<TokenStream> {
         static EXPLANATION: operation::Signature = #signature;
 
         #[allow(unused_variables, reason = "the choice depends on some arguments")]
-        fn explain<'py>(call: &operation::Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        fn explain<'py>(call: &operation::Arguments<'_, 'py>) -> operation::Outcome<Bound<'py, PyAny>> {
             let (py, op) = (call.py(), call.op());
             #converted
-            crate::dispatch::explain::converted(py, #chosen #during)
+            Ok(crate::dispatch::explain::converted(py, #chosen #during)?)
         }
 
         pyo3::inventory::submit! {

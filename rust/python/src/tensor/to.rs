@@ -86,13 +86,13 @@ impl Tensor {
         options.dtype = defaulted(ArgumentName::new("to", "dtype"), dtype, options.dtype)?;
         let inputs = [std::slice::from_ref(tensor)];
         let call = Call::new(py, "to", &inputs).at_least(least_size(options.placement));
-        compute_or_self(call, slf.as_any(), &mut || {
+        Ok(compute_or_self(call, slf.as_any(), &mut || {
             let moved = tensor.to(options, non_blocking)?;
             if copy && moved.is(tensor) {
                 return tensor.copy_in(Format::of_new(format));
             }
             Format::of_converted(format, tensor, moved)
-        })
+        })?)
     }
 
     /// Return the tensor in pinned (page-locked) CPU memory, or the tensor itself if it is pinned.
@@ -112,7 +112,7 @@ impl Tensor {
         device.map(|device| parse(device, "pin_memory", "device")).transpose()?;
         let tensor = &*slf.core();
         let call = Call::new(slf.py(), "pin_memory", &[]).long();
-        compute_or_self(call, slf.as_any(), &mut || tensor.pin_memory())
+        Ok(compute_or_self(call, slf.as_any(), &mut || tensor.pin_memory())?)
     }
 }
 

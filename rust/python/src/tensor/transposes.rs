@@ -57,5 +57,5 @@ impl Tensor {
 fn matrix_transpose<'py>(op: &'static str, tensor: &Bound<'py, Tensor>) -> PyResult<Bound<'py, PyAny>> {
     let x = &*tensor.core();
     let call = Call::new(tensor.py(), op, &[]).view();
-    compute_or_self(call, tensor.as_any(), &mut || x.matrix_transpose(op))
+    Ok(compute_or_self(call, tensor.as_any(), &mut || x.matrix_transpose(op))?)
 }

@@ -9,7 +9,7 @@ use pyo3::{Borrowed, ffi};
 use super::argument::{ArgumentName, FromArgument, defaulted, required};
 use super::ints::Variadic;
 use super::signature::{MAX_ARGUMENTS, Signature};
-use super::{Arg, OptionalArg, TensorRef};
+use super::{Arg, OptionalArg, Outcome, TensorRef};
 use crate::tensor::Tensor;
 
 /// An argument of a call.
@@ -142,8 +142,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         &'b self,
         position: usize,
         name: &'static str,
-    ) -> PyResult<T> {
-        required(self.name(name), self.present(position)?)
+    ) -> Outcome<T> {
+        Ok(required(self.name(name), self.present(position)?)?)
     }
 
     /// Converts an argument that may be absent.
@@ -153,8 +153,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         position: usize,
         name: &'static str,
         default: T,
-    ) -> PyResult<T> {
-        defaulted(self.name(name), self.get(position), default)
+    ) -> Outcome<T> {
+        Ok(defaulted(self.name(name), self.get(position), default)?)
     }
 
     /// Returns an argument that may be absent or None.
@@ -168,23 +168,23 @@ impl<'a, 'py> Arguments<'a, 'py> {
         &'b self,
         position: usize,
         name: &'static str,
-    ) -> PyResult<T> {
+    ) -> Outcome<T> {
         let name = self.name(name);
         if !self.signature.is_variadic {
-            return required(name, self.present(position)?);
+            return Ok(required(name, self.present(position)?)?);
         }
-        T::from_separate(self.py, name, self.separate, self.optional(position))
+        Ok(T::from_separate(self.py, name, self.separate, self.optional(position))?)
     }
 
     /// Returns the tensor that an in-place form changes.
-    pub fn target(&self, name: &'static str) -> PyResult<Bound<'py, Tensor>> {
+    pub fn target(&self, name: &'static str) -> Outcome<Bound<'py, Tensor>> {
         let given = self.object()?;
-        given.cast().cloned().map_err(|_| self.name(name).type_error(TensorRef::WANTED, given))
+        Ok(given.cast().cloned().map_err(|_| self.name(name).type_error(TensorRef::WANTED, given))?)
     }
 
     /// Returns the first argument.
-    pub fn object(&self) -> PyResult<Arg<'_, 'py>> {
-        self.present(0)
+    pub fn object(&self) -> Outcome<Arg<'_, 'py>> {
+        Ok(self.present(0)?)
     }
 
     /// Returns the separate arguments of a variadic parameter.

@@ -8,11 +8,12 @@ use pyo3::impl_::trampoline::{MethodDef, fastcall_cfunction_with_keywords as fas
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyModule, PyTuple, PyType};
 
+use super::Outcome;
 use super::arguments::Arguments;
 use super::signature::Signature;
 
 /// Converts the arguments of a call and runs the operation.
-pub(in crate::tensor) type Run = for<'a, 'py> fn(&Arguments<'a, 'py>) -> PyResult<Bound<'py, PyAny>>;
+pub(in crate::tensor) type Run = for<'a, 'py> fn(&Arguments<'a, 'py>) -> Outcome<Bound<'py, PyAny>>;
 
 /// A function of a module, or a method of the class `Tensor`.
 pub(in crate::tensor) struct Form {
@@ -132,7 +133,7 @@ unsafe fn run(
         let signature = &call.form.signature;
         let arguments =
             Arguments::from_fastcall(py, signature, call.object, args, count.unsigned_abs(), names)?;
-        (call.form.run)(&arguments).map(Bound::into_ptr)
+        Ok((call.form.run)(&arguments)?.into_ptr())
     }
 }
 
@@ -145,5 +146,5 @@ pub(in crate::tensor) fn call_function<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let borrowed: Vec<_> = args.iter_borrowed().collect();
     let named: Vec<_> = named.into_iter().flatten().collect();
-    run(&Arguments::of_function(args.py(), signature, &borrowed, &named)?)
+    Ok(run(&Arguments::of_function(args.py(), signature, &borrowed, &named)?)?)
 }

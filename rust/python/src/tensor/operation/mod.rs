@@ -10,6 +10,7 @@ mod lists;
 mod new_tensor;
 mod numbers;
 mod objects;
+mod raised;
 mod result;
 mod run;
 mod signature;
@@ -28,6 +29,7 @@ pub(super) use lists::{Indices, Tensors};
 pub(super) use new_tensor::{NewTensor, build};
 pub(super) use numbers::{Float, HeldOperand, Number};
 pub(super) use objects::{Data, Object};
+pub(super) use raised::Outcome;
 pub(super) use result::{
     IntoPython, LinalgPair, LinalgTriple, NamedPair, OneOrMore, Results, err_out_is_one, err_out_is_two,
 };

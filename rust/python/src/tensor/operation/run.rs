@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::result::named_tuple;
-use super::{Arg, IntoPython, OptionalArg, Results};
+use super::{Arg, IntoPython, OptionalArg, Outcome, Results};
 use crate::errors::new_type_error;
 use crate::scope_debug;
 use crate::tensor::call::{DETACH_THRESHOLD, maybe_detach, run_op, work_size, work_size_of};
@@ -70,17 +70,17 @@ fn single(tensors: &[CoreTensor]) -> Option<&CoreTensor> {
 pub(in crate::tensor) fn compute<'py, T: IntoPython + Send>(
     call: Call<'_, 'py>,
     operation: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Outcome<Bound<'py, PyAny>> {
     let Call { py, op, .. } = call;
     scope_debug::warn_suspended_scopes(py)?;
-    maybe_detach(py, op, call.work_size(), operation)?.into_python(py, op)
+    Ok(maybe_detach(py, op, call.work_size(), operation)?.into_python(py, op)?)
 }
 
 /// Runs an operation, and returns its result.
 pub(in crate::tensor) fn compute_tensor<'py>(
     call: Call<'_, 'py>,
     operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Outcome<Bound<'py, PyAny>> {
     Ok(Bound::new(call.py, run_op(call.py, call.op, call.work_size(), operation)?)?.into_any())
 }
 
@@ -89,7 +89,7 @@ pub(in crate::tensor) fn compute_or_self<'py>(
     call: Call<'_, 'py>,
     object: Arg<'_, 'py>,
     operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Outcome<Bound<'py, PyAny>> {
     let result = run_op(call.py, call.op, call.work_size(), operation)?;
     match object.cast::<Tensor>() {
         Ok(tensor) if tensor.core().is(&result.core(call.py)) => Ok(object.clone()),
@@ -117,13 +117,13 @@ pub(in crate::tensor) fn compute_into<'py>(
     out: OptionalArg<'_, '_>,
     rules: OutRules<'_>,
     operation: &mut (dyn FnMut() -> Result<CoreTensor> + Send),
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Outcome<Bound<'py, PyAny>> {
     let Call { py, op, .. } = call;
     let Some(out) = out else {
         return compute_tensor(call, operation);
     };
     let Ok(target) = out.cast::<Tensor>() else {
-        return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out));
+        return Err(new_type_error(&format!("{op}: out"), "a Tensor or None", out).into());
     };
     scope_debug::warn_suspended_scopes(py)?;
     let target = &*target.core();
@@ -178,7 +178,7 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
     call: Call<'_, 'py>,
     out: OptionalArg<'_, 'py>,
     operation: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Outcome<Bound<'py, PyAny>> {
     let Call { py, op, .. } = call;
     let Some(out) = out else { return compute(call, operation) };
     let targets = Targets::extract(op, out, T::OUT)?;
@@ -202,7 +202,7 @@ pub(in crate::tensor) fn compute_results<'py, T: Results + IntoPython + Send>(
     })?;
     match &targets {
         Targets::One(out) => Ok((*out).clone()),
-        Targets::Several(several) => named_tuple(py, &T::tuple_name(op), PyTuple::new(py, several)?),
+        Targets::Several(several) => Ok(named_tuple(py, &T::tuple_name(op), PyTuple::new(py, several)?)?),
     }
 }
 
@@ -220,11 +220,11 @@ pub(in crate::tensor) fn replace(
     call: Call<'_, '_>,
     target: &CoreTensor,
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
-) -> PyResult<()> {
+) -> Outcome<()> {
     let inputs = call.inputs.iter().copied().flatten().collect::<Vec<_>>();
-    maybe_detach(call.py, call.op, work_size(target).max(call.least), || {
+    Ok(maybe_detach(call.py, call.op, work_size(target).max(call.least), || {
         target.replace_with(call.op, &inputs, operation).map(drop)
-    })
+    })?)
 }
 
 /// Runs an operation that changes a tensor itself.
@@ -232,8 +232,8 @@ pub(in crate::tensor) fn update(
     call: Call<'_, '_>,
     target: &CoreTensor,
     operation: &(dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync),
-) -> PyResult<()> {
+) -> Outcome<()> {
     let sizes = call.inputs.iter().copied().filter_map(single).map(work_size);
     let size = sizes.fold(work_size(target).max(call.least), usize::max);
-    maybe_detach(call.py, call.op, size, || operation(target).map(drop))
+    Ok(maybe_detach(call.py, call.op, size, || operation(target).map(drop))?)
 }

@@ -18,13 +18,13 @@ use crate::errors::IntoPyResult;
 use crate::tensor::args::PyNumber;
 use crate::tensor::call::{DETACH_THRESHOLD, run_op, work_size};
 use crate::tensor::operation::{
-    ArgumentName, Call, FromArgument, Held, HeldOperand, compute_tensor, replace, update,
+    ArgumentName, Call, FromArgument, Held, HeldOperand, Outcome, compute_tensor, replace, update,
 };
 use crate::tensor::{ReadTensor, Tensor, numpy};
 
 type OperatorResult = PyResult<Py<PyAny>>;
 type Operation<'a> = dyn Fn(&CoreTensor) -> Result<CoreTensor> + Sync + 'a;
-type Write = for<'a> fn(Call<'a, '_>, &'a CoreTensor, &'a Operation<'a>) -> PyResult<()>;
+type Write = for<'a> fn(Call<'a, '_>, &'a CoreTensor, &'a Operation<'a>) -> Outcome<()>;
 
 /// The other operand of an operator.
 enum Other<'a> {
@@ -71,7 +71,7 @@ fn binary_operator(
     let (tensor, operand) = (&*tensor.core(py), other.operand());
     let inputs = [slice::from_ref(tensor), other.tensors()];
     let call = Call::new(py, name.function(), &inputs);
-    compute_tensor(call, &mut || operation(tensor, operand)).map(Bound::unbind)
+    Ok(compute_tensor(call, &mut || operation(tensor, operand))?.unbind())
 }
 
 /// Like [`binary_operator`], for a scalar or an array on the left. For a tensor on the left Python calls its own
@@ -137,7 +137,7 @@ fn in_place_operator<'py>(
     let given = Other::try_extract(name, other)?.ok_or_else(|| err_no_operand(name, other))?;
     let (inputs, operand) = ([given.tensors()], given.operand());
     let call = Call::new(target.py(), name.function(), &inputs);
-    write(call, &target.core(), &|target| operation(target, operand))
+    Ok(write(call, &target.core(), &|target| operation(target, operand))?)
 }
 
 /// Returns the name of an operand in errors.

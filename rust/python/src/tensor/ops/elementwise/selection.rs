@@ -56,9 +56,9 @@ fn r#where<'py>(
         (Some(input), Some(other), out) => {
             let out = out.as_ref().map(Object::as_any);
             let rules = OutRules { is_exact: true, may_overlap: false, check: None };
-            compute_into(call, out, rules, &mut || elementwise::where_cond(condition, input, other))
+            Ok(compute_into(call, out, rules, &mut || elementwise::where_cond(condition, input, other))?)
         }
-        (None, None, None) => compute(call, || condition.nonzero_tuple()),
+        (None, None, None) => Ok(compute(call, || condition.nonzero_tuple())?),
         (None, None, Some(_)) => Err(PyTypeError::new_err("where: out must be None without input and other")),
         (None, ..) => Err(PyTypeError::new_err("where: input must be passed with other")),
         (_, None, _) => Err(PyTypeError::new_err("where: other must be passed with input")),

@@ -14,7 +14,7 @@ use crate::errors::{new_argument_error, new_type_error};
 use crate::tensor::Tensor;
 use crate::tensor::args::{extract_tensor, try_iter_arg};
 use crate::tensor::call::{DETACH_THRESHOLD, run_op};
-use crate::tensor::operation::{self, Arguments, Signature, is_list};
+use crate::tensor::operation::{self, Arguments, Outcome, Signature, is_list};
 use crate::{pending_exception, py_int};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -124,15 +124,15 @@ static EXPLANATION: Signature = Signature {
 };
 
 /// Binds the arguments as the operation itself does, and returns the choice of a kernel.
-fn explain<'py>(call: &Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+fn explain<'py>(call: &Arguments<'_, 'py>) -> Outcome<Bound<'py, PyAny>> {
     let (py, op) = (call.py(), call.op());
     let Some((equation, operands)) = call.separate().split_first() else {
         let message = format!("{op}() missing 1 required positional argument: 'equation'");
-        return Err(PyTypeError::new_err(message));
+        return Err(PyTypeError::new_err(message).into());
     };
     let (equation, tensors) = extract(op, equation, &PyTuple::new(py, operands)?)?;
     let explained = interlock_tensor::explain_einsum(&equation, &tensors, Some(&OptEinsum));
-    converted(py, explained.map_err(|error| error.during(op)))
+    Ok(converted(py, explained.map_err(|error| error.during(op)))?)
 }
 
 /// Returns the equation and the operands.

@@ -51,7 +51,8 @@ fn at_least<'py>(
         let first = tensors.get_item(0)?;
         if let Ok(tensor) = first.cast::<Tensor>() {
             let x = &*tensor.core();
-            return compute_or_self(Call::new(py, op, &[]).view(), &first, &mut || x.at_least(ndim));
+            let call = Call::new(py, op, &[]).view();
+            return Ok(compute_or_self(call, &first, &mut || x.at_least(ndim))?);
         }
         let (what, item) = (format!("{op}: tensors"), format!("{op}: each item of tensors"));
         let parts = extract_tensors(&what, &item, &first)?;
