@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,27 @@ DEFAULT = [10, True, 0]
 CASES = [("asyncio", "large"), ("asyncio", "pipelined"), ("uvloop", "pipelined")]
 
 
+def inherits(requests: str) -> bool:
+    """Return whether the second request begins in the context of the first.
+
+    From Python 3.15, asyncio calls a protocol in the context of the server, wherever reading was resumed.
+    """
+    return requests == "pipelined" or sys.version_info < (3, 15)
+
+
 @pytest.mark.parametrize(("loop", "requests"), CASES)
 def test_without_a_cure_a_request_inherits_from_the_one_before(loop: str, requests: str) -> None:
-    assert eval_program(PROGRAM, loop, "none", requests) == [WITHIN, WITHIN]
+    assert eval_program(PROGRAM, loop, "none", requests) == [
+        WITHIN,
+        WITHIN if inherits(requests) else DEFAULT,
+    ]
 
 
 @pytest.mark.parametrize(("loop", "requests"), CASES)
 def test_each_request_below_the_middleware_begins_with_the_defaults(loop: str, requests: str) -> None:
     # The middleware leaves other variables alone.
-    assert eval_program(PROGRAM, loop, "middleware", requests) == [WITHIN, [*DEFAULT[:2], WITHIN[2]]]
+    second = [*DEFAULT[:2], WITHIN[2]] if inherits(requests) else DEFAULT
+    assert eval_program(PROGRAM, loop, "middleware", requests) == [WITHIN, second]
 
 
 @pytest.mark.parametrize(("loop", "requests"), CASES)

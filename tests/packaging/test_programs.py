@@ -92,3 +92,10 @@ def test_programs_have_short_names_without_numbers() -> None:
     names = [name for path in (TESTS / "programs").rglob("*.py") for name in (path.stem, *functions_of(path))]
     assert len(names) > 200
     assert [name for name in names if len(name) > MAX_NAME or re.search(r"_\d+$", name)] == []
+
+
+def test_no_program_has_the_name_of_a_test_file(pytestconfig: pytest.Config) -> None:
+    patterns = pytestconfig.getini("python_files")
+    assert patterns == ["test_*.py", "*_test.py"]
+    programs = (TESTS / "programs").rglob("*.py")
+    assert [path.name for path in programs if any(path.match(pattern) for pattern in patterns)] == []

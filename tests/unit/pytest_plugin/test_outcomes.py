@@ -95,7 +95,7 @@ def test_forked_tests_are_compared_in_their_processes(pytester: pytest.Pytester)
 
 
 def test_child_of_a_test_changes_nothing_in_the_parent(pytester: pytest.Pytester) -> None:
-    program(pytester, "fork_in_a_test")
+    program(pytester, "forking_function")
     assert run(pytester, "-W", "ignore::DeprecationWarning").outcomes == {"passed": 1}
 
 
