@@ -176,6 +176,11 @@ def differs_on_purpose(step: Step, earlier: Earlier, got: Result | None, reporte
         return any(each.name == "convolution" for each in earlier.steps)
     if step.name in GRADIENTS and "topk(" in history and not reported.startswith(ATTRIBUTES):
         return True  # It is unspecified which of several equal elements are selected.
+    is_angle = any("atan2" in str(each) and len(operands_of(each.arguments)) == 1 for each in earlier.steps)
+    if step.name == "second" and is_angle and not reported.startswith(ATTRIBUTES):
+        # Of an angle between a tensor and itself the terms cancel. Near 0 they are large, and so is what the
+        # roundings of their sum leave.
+        return True
     is_hooked = "register_hook(" in history and len(operands_of(step.arguments[1:2])) > 1
     if step.name in GRADIENTS and is_hooked and not reported.startswith(ATTRIBUTES):
         return True  # PyTorch returns the gradient before hooks of a result that depends on another input.
