@@ -139,7 +139,7 @@ def test_outcomes_of_dataloader(method: str, tmp_path: Path) -> None:
     found = eval_with_torch("processes.engines.dataloader", tmp_path, method)
     assert (found["running"], found["restarts"], found["dies"]) == ([], [[], 4], True)
     assert found["another version"] == NEWER
-    assert found["own environment"] == ([OWN_THREADS] if method == "fork" else [OWN_FLAG, OWN_THREADS])
+    assert without_pools(found["own environment"]) == own_environment(method)
 
 
 @NEEDS_TORCH
