@@ -195,8 +195,9 @@ fn cancelled_requests_end_their_scopes_in_their_own_state() {
     let seen = status(&server);
     assert!(ended.is_some(), "{seen}");
     assert_eq!(count(&seen, "finished"), CLOSED as u64, "the requests that were answered: {seen}");
-    // The others, but for those that the server had not begun when the client closed the connection.
-    assert!(count(&seen, "cancelled") > CLOSED as u64 / 2, "{seen}");
+    // The others, but for those that the server had not begun when the client closed the connection: most of them on a
+    // busy machine.
+    assert!(count(&seen, "cancelled") > CLOSED as u64 / 8, "{seen}");
     assert_eq!((count(&seen, "dropped_elsewhere"), &seen["open_scopes"]), (0, &json!([])));
     check_that_nothing_is_left(&server);
 }
