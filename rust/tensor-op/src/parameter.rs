@@ -378,12 +378,12 @@ fn type_text(declared: &Type) -> String {
 
 /// Returns the type of the converted argument, and whether the function gets a reference to it.
 fn storage_of(declared: &Type) -> (Type, bool) {
-    match declared {
+    match (declared, held(declared)) {
         // What a macro has captured.
-        Type::Group(group) => storage_of(&group.elem),
-        _ if let Some(held) = held(declared) => (held, false),
-        Type::Reference(reference) => ((*reference.elem).clone(), true),
-        _ => (declared.clone(), false),
+        (Type::Group(group), _) => storage_of(&group.elem),
+        (_, Some(held)) => (held, false),
+        (Type::Reference(reference), None) => ((*reference.elem).clone(), true),
+        (_, None) => (declared.clone(), false),
     }
 }
 

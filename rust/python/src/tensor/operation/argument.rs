@@ -93,7 +93,7 @@ impl<T: Held> Held for Option<T> {
 
     #[inline]
     fn view(&self) -> Self::View<'_> {
-        self.as_ref().map(T::view)
+        self.as_ref().map(|held| held.view())
     }
 }
 

@@ -177,8 +177,10 @@ impl QuantizedTensor {
     /// Checks the operands of a linear layer, and returns its properties.
     fn linear_call(&self, weight: &QuantizedTensor, bias: Option<&Tensor>) -> Result<QuantizedLinearCall> {
         let of_type = |argument, operand: &QuantizedTensor, dtype: QuantizedDType| {
-            let (expected, given) = (format_args!("be {}", dtype.name()), operand.dtype.name());
-            if operand.dtype == dtype { Ok(()) } else { Err(Error::value(OP, argument, expected, given)) }
+            if operand.dtype == dtype {
+                return Ok(());
+            }
+            Err(Error::value(OP, argument, format_args!("be {}", dtype.name()), operand.dtype.name()))
         };
         of_type("input", self, QuantizedDType::QUInt8)?;
         of_type("weight", weight, QuantizedDType::QInt8)?;

@@ -20,9 +20,8 @@ impl FromArgument<'_, '_> for Pair {
             Some(&[both]) => Ok(Some([both; 2])),
             Some(&[rows, columns]) => Ok(Some([rows, columns])),
             Some(others) => {
-                let given_ints = format_args!("{} ints", others.len());
-                let expected = "be an int or 2 ints (rows, columns)";
-                Err(new_argument_error(given.py(), name, expected, given_ints))
+                let (expected, count) = ("be an int or 2 ints (rows, columns)", others.len());
+                Err(new_argument_error(given.py(), name, expected, format_args!("{count} ints")))
             }
         }
     }
