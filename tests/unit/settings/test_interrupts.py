@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import linecache
 import signal
@@ -41,12 +42,17 @@ class AtLine:
         self.is_called = False
 
     def __enter__(self) -> AtLine:
+        # A collection would run callbacks of other packages, such as Hypothesis, inside of the function.
+        self._collects = gc.isenabled()
+        gc.disable()
         self._before = sys.gettrace()
         sys.settrace(self._trace)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         sys.settrace(self._before)
+        if self._collects:
+            gc.enable()
 
     def _trace(self, frame: FrameType, event: str, _argument: object) -> Any:
         outer: FrameType | None = frame
