@@ -9,6 +9,9 @@ import math
 FORMAT = 1
 """The version of the format. It increases when a key is removed or changes its meaning."""
 
+BEGINNING = f'{{\n  "format": {FORMAT},'
+"""The text with which each document begins."""
+
 
 def document(**collected: object) -> str:
     """Serialize the keyword arguments as one JSON document."""

@@ -16,10 +16,12 @@ from interlock._cli.collect import UsageError
 from interlock._cli.json_output import document
 from interlock._cli.markdown import markdown
 from interlock._cli.memory import diff, snapshot_file
-from interlock._cli.memory.page import page
+from interlock._cli.memory.page import beginning, page
 from interlock._cli.memory.snapshot_file import SnapshotError
 from interlock._cli.memory.summary import Summary, summarize
+from interlock._cli.output_file import check_replaceable
 from interlock._console import Layout, Section
+from interlock._quote import printable
 
 EXIT_OUTPUT_ERROR = 1
 EXIT_USAGE_ERROR = 2
@@ -85,8 +87,8 @@ def import_all(names: Iterable[str]) -> None:
 
 
 def _failed(message: str, status: int) -> int:
-    """Print an error message and return the exit status."""
-    _console.print_error(f"{PROGRAM}: {message}")
+    """Print an error message on one line, whatever names it has, and return the exit status."""
+    _console.print_error(f"{PROGRAM}: {printable(message, len(message))}")
     return status
 
 
@@ -135,6 +137,7 @@ def _memory(path: str, html: str | None) -> Summary:
     if html is not None:
         if os.path.exists(html) and os.path.samefile(path, html):
             raise UsageError(f'memory: --html must not name the snapshot, got "{html}"')
+        check_replaceable("memory: --html", html, beginning())
         try:
             Path(html).write_text(page(snapshot, path), encoding="utf-8")
         except OSError as error:

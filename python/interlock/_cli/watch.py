@@ -22,8 +22,10 @@ import interlock
 from interlock import settings
 from interlock._cli.args import PROGRAM, WATCH_USAGE, help_of, options
 from interlock._cli.collect import UnknownNameError, UsageError
-from interlock._cli.json_output import document
+from interlock._cli.json_output import BEGINNING, document
+from interlock._cli.output_file import check_replaceable
 from interlock._console import STANDARD_ERROR, Cell, Layout, Row, Section, Style, Table, print_error, width
+from interlock._quote import printable
 from interlock._suggest import closest_match
 from interlock.settings import Write, _registry
 from interlock.settings._setting import late
@@ -159,9 +161,13 @@ def run(command: Command, failed: int, changed: int) -> int:
     Returns:
         The exit status of the program, unless the command itself fails.
 
+    Raises:
+        UsageError: The file of `--json` has other content than a document.
+
     """
     if command.json is not None:
         json_file = os.path.abspath(command.json)
+        check_replaceable("watch: --json", command.json, BEGINNING)
         if not _write(json_file, "", command.json):
             return failed
     recorder, process, is_written = _Recorder(), os.getpid(), True
@@ -196,7 +202,7 @@ def _write(file: str, text: str, name: str) -> bool:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        print_error(f'{PROGRAM}: cannot write "{name}": {error.strerror}')
+        print_error(f'{PROGRAM}: cannot write "{printable(name, len(name))}": {error.strerror}')
         return False
     return True
 

@@ -206,6 +206,31 @@ def test_unwritable_output_prints_one_line(redirected: str, reason: str, argumen
     assert reason in line
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("NAME",), 2),
+        (("--NAME",), 2),
+        (("flags", "NAME"), 2),
+        (("flags", "--NAME"), 2),
+        (("explain", "NAME"), 2),
+        (("report", "NAME"), 2),
+        (("--color", "NAME"), 2),
+        (("--import", "NAME"), 3),
+        (("memory", "NAME"), 4),
+        (("memory", "--diff", "NAME", "NAME"), 4),
+        (("watch", "--NAME"), 2),
+        (("watch", "--json", "/missing/NAME", "x.py"), 1),
+    ],
+)
+def test_errors_show_control_characters_of_names_escaped(arguments: tuple[str, ...], code: int) -> None:
+    done = interlock(*(each.replace("NAME", "a\x1b[31m\nb") for each in arguments))
+    assert done.code == code
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
+    assert r"a\x1b[31m\nb" in done.stderr
+
+
 def test_wrong_name_without_stderr_keeps_the_exit_status() -> None:
     done = with_output("2>&-", "zzz")
     assert (done.code, done.stdout) == (2, "")

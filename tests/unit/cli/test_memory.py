@@ -423,6 +423,17 @@ def test_command_does_not_replace_the_snapshot_by_its_page(tmp_path: Path) -> No
     assert path.read_bytes() == before
 
 
+def test_command_replaces_only_its_own_pages(tmp_path: Path) -> None:
+    path, other, page = (tmp_path / name for name in ("snapshot.pickle", "other.pickle", "page.html"))
+    path.write_bytes(pickle.dumps([]))
+    other.write_bytes(pickle.dumps([]))
+    done = interlock("memory", str(path), "--html", str(other))
+    assert done.code == 2
+    assert "memory: --html must name a new file, or one that it has written before" in done.stderr
+    assert other.read_bytes() == path.read_bytes()
+    assert [interlock("memory", str(path), "--html", str(page)).code for _ in range(2)] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -289,6 +289,28 @@ def test_file_that_cannot_be_written_is_reported_before_the_program_runs(tmp_pat
     assert "cannot write" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments", [["train.py", "train.py"], ["link.py", "train.py"], ["train.py", "-m", "train"]]
+)
+def test_json_does_not_replace_a_program(tmp_path: Path, arguments: list[str]) -> None:
+    source = "import sys; print('work'); sys.exit(3)\n"
+    (tmp_path / "train.py").write_text(source)
+    (tmp_path / "link.py").symlink_to(tmp_path / "train.py")
+    names = [name if "." not in name else str(tmp_path / name) for name in arguments]
+    done = watch(tmp_path, "--json", *names)
+    assert (done.code, done.stdout) == (2, "")
+    assert "watch: --json must name a new file, or one that it has written before" in done.stderr
+    assert (tmp_path / "train.py").read_text() == source
+
+
+def test_json_replaces_the_document_of_an_earlier_run(tmp_path: Path) -> None:
+    (tmp_path / "nothing.py").write_text("")
+    _, first = document(tmp_path, str(tmp_path / "nothing.py"))
+    _, second = document(tmp_path, str(tmp_path / "nothing.py"))
+    assert first == second
+    assert watch(tmp_path, "--json", "/dev/null", str(tmp_path / "nothing.py")).code == 0
+
+
 def test_file_that_cannot_be_written_at_the_end_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "removes.py"
     script.write_text("import shutil, sys\nshutil.rmtree(sys.argv[1])\nsys.exit(int(sys.argv[2]))")

@@ -24,8 +24,16 @@ def page(snapshot: Snapshot, path: str) -> str:
     data = {"file": PurePath(path).name, "devices": devices, "stacks": stacks.texts}
     # `<` would let a file name or a path end the script element.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    return template.replace("@DATA@", text)
+    return _template().replace("@DATA@", text)
+
+
+def beginning() -> str:
+    """Return the text with which each page begins."""
+    return _template().partition("<style>")[0]
+
+
+def _template() -> str:
+    return files(__package__).joinpath("page.html").read_text(encoding="utf-8")
 
 
 class _Stacks:
