@@ -28,8 +28,8 @@ from interlock._console import STANDARD_ERROR, Cell, Layout, Row, Section, Style
 from interlock._quote import printable
 from interlock._suggest import closest_match
 from interlock.settings import Write, _registry
-from interlock.settings._setting import late
-from interlock.settings._writes import plain, shown
+from interlock.settings._setting import LOCK, late
+from interlock.settings._writes import LOG, plain, shown
 
 _ALLOWED = Cell("allowed", Style.DIM)
 """The note of a change that `--allow` accepts."""
@@ -170,7 +170,8 @@ def run(command: Command, failed: int, changed: int) -> int:
         check_replaceable("watch: --json", command.json, BEGINNING)
         if not _write(json_file, "", command.json):
             return failed
-    recorder, process, is_written = _Recorder(), os.getpid(), True
+    recorder, process, is_written = _Recorder(command.allowed), os.getpid(), True
+    LOG.on_removal = recorder.count
     with settings.enable(), settings.watch(recorder.add):
         has_run = True
         try:
@@ -182,7 +183,7 @@ def run(command: Command, failed: int, changed: int) -> int:
             # A forked child of the program ended by an exception or `sys.exit`.
             return status
         _join_threads()
-        changes, values = recorder.changes(command.allowed), _changed_values(command.allowed)
+        changes, values = recorder.changes(), _changed_values(command.allowed)
     if command.json is not None:
         text = document(changes=changes, settings=values, status=status)
         is_written = _write(json_file, text, command.json)
@@ -347,40 +348,54 @@ def _join_threads() -> None:
 
 
 class _Recorder:
-    """Collects the writes of the program, and what is known about their effect at that time."""
+    """Counts the writes of the program by line and values, and collects what is known about their effect.
 
-    def __init__(self) -> None:
+    The log stores the last writes of each setting only, so those that it removes are counted before.
+    """
+
+    def __init__(self, allowed: Sequence[Allowed]) -> None:
+        self._allowed = allowed
         self._problems: dict[int, str] = {}
+        self._changes: dict[tuple[object, ...], Change] = {}
+        self._first_writes: dict[tuple[object, ...], int] = {}
 
     def add(self, write: Write) -> None:
+        """Note whether a write comes too late at the time when it is made."""
         setting = _registry.known(write.setting)
         reason = "" if setting is None or not write.changed else late(setting)
         if reason:
             self._problems[write.order] = f"too late: {reason}"
 
-    def changes(self, allowed: Iterable[Allowed]) -> list[Change]:
+    def count(self, write: Write) -> None:
+        """Count an entry of the log."""
+        where = (write.file, write.line, write.function, write.at_import, write.thread)
+        key = (write.setting, plain(write.old), plain(write.new), *where)
+        before = self._changes.get(key)
+        self._first_writes.setdefault(key, write.order)
+        self._changes[key] = Change(
+            write.setting,
+            plain(write.old),
+            plain(write.new),
+            write.file,
+            write.line,
+            write.function,
+            write.distribution,
+            write.at_import,
+            write.thread,
+            write.times + (0 if before is None else before.times),
+            write.group,
+            self._problems.pop(write.order, None if before is None else before.problem),
+            _is_allowed(self._allowed, write.setting, plain(write.new)),
+        )
+
+    def changes(self) -> list[Change]:
         """Return the writes by setting and line, in the order of their first write."""
-        found: dict[tuple[object, ...], Change] = {}
-        for write in settings.writes():
-            where = (write.file, write.line, write.function, write.at_import, write.thread)
-            key = (write.setting, plain(write.old), plain(write.new), *where)
-            before = found.get(key)
-            found[key] = Change(
-                write.setting,
-                plain(write.old),
-                plain(write.new),
-                write.file,
-                write.line,
-                write.function,
-                write.distribution,
-                write.at_import,
-                write.thread,
-                write.times + (0 if before is None else before.times),
-                write.group,
-                self._problems.get(write.order, None if before is None else before.problem),
-                _is_allowed(allowed, write.setting, plain(write.new)),
-            )
-        return list(found.values())
+        # Daemon threads may still write.
+        with LOCK:
+            for write in settings.writes():
+                self.count(write)
+            LOG.on_removal = None
+        return [self._changes[key] for key in sorted(self._changes, key=self._first_writes.__getitem__)]
 
 
 def _has_effect(change: Change) -> bool:

@@ -111,6 +111,8 @@ class Log:
         # The value, the time and the thread of the last look at each setting of the process.
         self._seen: dict[str, tuple[Any, float, int]] = {}
         self.watches: tuple[Watch, ...] = ()
+        self.on_removal: Callable[[Write], object] | None = None
+        """Called with the lock for each entry that a newer one replaces."""
 
     def start(self, setting: Setting) -> None:
         """Read a setting for the first time."""
@@ -150,6 +152,8 @@ class Log:
         if write.group is not None and writes and writes[-1].group == write.group:
             last = writes.pop()
             write = write._replace(old=last.old, times=last.times + 1)
+        if len(writes) == _LONGEST_LOG and self.on_removal is not None:
+            self.on_removal(writes[0])
         writes.append(write)
         return write
 

@@ -209,6 +209,24 @@ def test_fail_changes_the_status_of_a_successful_program_only(tmp_path: Path) ->
     assert watch(tmp_path, "--fail", WATCHED, "exit", "7").code == 7
 
 
+def test_no_write_of_a_loop_hides_an_earlier_one(tmp_path: Path) -> None:
+    lines = [
+        "import os",
+        "def change(value): os.environ['OMP_NUM_THREADS'] = value",
+        "os.environ['OMP_NUM_THREADS'] = '5'",
+        "os.environb[b'OMP_NUM_THREADS'] = b'1'",
+        "for _ in range(1500): change('2'); change('1')",
+    ]
+    (tmp_path / "program.py").write_text("\n".join(lines))
+    options = ["--fail", "--allow", "environ.OMP_NUM_THREADS=2", str(tmp_path / "program.py")]
+    file = tmp_path / "found.json"
+    done = watch(tmp_path, "--json", str(file), *options, OMP_NUM_THREADS="1")
+    assert done.code == EXIT_SETTINGS_CHANGED
+    changes = json.loads(file.read_text())["changes"]
+    found = [(each["before"], each["after"], each["line"], each["times"]) for each in changes]
+    assert found == [("1", "5", 3, 1), ("5", "1", 4, 1), ("1", "2", 2, 1500), ("2", "1", 2, 1500)]
+
+
 TWO_CHANGES = """
 import os, torch
 os.environ["OMP_NUM_THREADS"] = "3"
