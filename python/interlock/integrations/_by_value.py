@@ -36,12 +36,15 @@ def installer(text: str) -> Callable[[], None]:
 
 
 @cache
-def observer(text: str, seconds: float = 0.0) -> Callable[..., dict[str, Any]]:
+def observer(
+    text: str, seconds: float = 0.0, *, on_new_thread: bool = False
+) -> Callable[..., dict[str, Any]]:
     """Return a function that returns what its process has of a state; its arguments are ignored.
 
     Args:
         text: The JSON of the state.
         seconds: How long the function occupies its worker, so that other workers answer the next calls.
+        on_new_thread: Whether it looks on a thread of its own, because tasks do not run where it is called.
 
     """
 
@@ -56,6 +59,12 @@ def observer(text: str, seconds: float = 0.0) -> Callable[..., dict[str, Any]]:
             import socket
 
             return {"host": socket.gethostname(), "pid": os.getpid(), "missing": str(error)}
-        return Portable.from_json(text).observe()
+        state = Portable.from_json(text)
+        if not on_new_thread:
+            return state.observe()
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(state.observe).result()
 
     return observe_state_of_interlock

@@ -252,11 +252,19 @@ class Portable:
 
         Raises:
             UnsupportedError: distributed is not installed.
-            ArgumentError: The state is too long for an environment, see `env`.
+            ArgumentError: The state is too long for an environment, see `env`; or it has a setting of a
+                thread or a context, which does not reach tasks, because they run on threads of a pool.
 
         """
         from interlock.integrations._dask import plugins
 
+        for name in self.settings:
+            setting = _registry.known(name)
+            if setting is not None and setting.extent != Extent.PROCESS:
+                raise ArgumentError(
+                    f"dask: settings must be those of the process, got {printable(name)}, which belongs to a "
+                    f"{Extent(setting.extent).value}: tasks run on threads of a pool, so set it in the tasks"
+                )
         return plugins(self)
 
     def ray(self) -> dict[str, Any]:

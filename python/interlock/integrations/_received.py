@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -29,8 +30,8 @@ from interlock.settings import _holds, _import_hook, _libraries, _registry, _sna
 from interlock.settings._environ import ENVIRON, THREAD_VARIABLES, too_late
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin
-from interlock.settings._setting import LOCK, Unreadable, converted, read
-from interlock.settings._writes import locked, report
+from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
+from interlock.settings._writes import locked, report, same
 
 # Pools that `threads.set_limits` sets without threadpoolctl.
 _POOLS_WITHOUT_THREADPOOLCTL = ("interlock", "torch", "numexpr")
@@ -52,6 +53,8 @@ class _Reception:
         self.unread: set[str] = set()
         """The flags whose variables were set after interlock was imported."""
         self.pins: dict[str, Scope] = {}
+        self.threads: dict[str, int] = {}
+        """The threads on which settings were set, by the name of the setting."""
         self.waiting: dict[str, partial[None]] = {}
         """What waits for the import of a module, by the name of the module."""
 
@@ -284,6 +287,7 @@ def _set(state: Portable, names: Iterable[str]) -> list[str]:
         try:
             if on_write is None:
                 _snapshot.put_back("install", {name: value}, _line_of(state))
+                _reception.threads[name] = threading.get_ident()
             elif name not in _reception.pins:
                 _pin(name, value, on_write, _line_of(state))
         except (InterlockError, TypeError, ValueError) as error:
@@ -332,6 +336,11 @@ def observe(state: Portable) -> dict[str, Any]:
             values[name] = str(found) if isinstance(found, Unreadable) else found
             if setting is None:
                 reasons.setdefault(name, "the setting is not known")
+                continue
+            is_elsewhere = _reception.threads.get(name) not in (None, threading.get_ident())
+            if setting.extent != Extent.PROCESS and is_elsewhere and not same(found, state.settings[name]):
+                extent = Extent(setting.extent).value
+                reasons.setdefault(name, f"it belongs to a {extent}, and was set on another thread")
         if state.threads is not None:
             values["threads"] = _sizes(state.threads)
     return {

@@ -201,13 +201,17 @@ def _answers(state: Portable, workers: Any, timeout: float) -> Answers:
         return _checked("verify: workers", workers)
     copied = observer(state.to_json())
     if hasattr(workers, "scheduler_info") and hasattr(workers, "run"):
-        return _of_dask(workers, copied, timeout)
+        # Dask calls it on the thread of the event loop, and tasks on threads of a pool.
+        return _of_dask(workers, observer(state.to_json(), on_new_thread=True), timeout)
     if getattr(workers, "__name__", None) == "ray":
         return _of_ray(workers, copied, timeout)
     if hasattr(workers, "parallelize") or hasattr(workers, "sparkContext"):
         return _of_spark(workers, copied)
     if hasattr(workers, "n_jobs") and callable(workers):
-        return _of_joblib(workers, observer(state.to_json(), _SECONDS_OCCUPIED))
+        # The workers of this backend are forked from this process, and functions are sent by name.
+        is_forked = type(getattr(workers, "_backend", None)).__name__ == "MultiprocessingBackend"
+        copied = observer(state.to_json(), _SECONDS_OCCUPIED)
+        return _of_joblib(workers, partial(observe_and_wait, state) if is_forked else copied)
     if hasattr(workers, "apply_async") and hasattr(workers, "_processes"):
         results = partial(workers.apply_async, observe_and_wait, (state,))
         return _of_pool(lambda: results().get, workers._processes, timeout)

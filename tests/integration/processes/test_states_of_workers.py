@@ -84,6 +84,19 @@ def test_outcomes_of_dask(folder: Path) -> None:
     assert found["a later state"] == []
 
 
+def test_setting_of_a_context_does_not_reach_tasks_of_dask(tmp_path: Path) -> None:
+    folders = {"DASK_CONFIG": str(tmp_path), "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
+    found = eval_program("processes.dask_state.setting_of_a_context", env=folders, seconds=120)
+    drift, in_task, refusal = found
+    reason = "it belongs to a context, and was set on another thread"
+    assert drift == [["numpy.errstate.divide", "warn", reason]]
+    assert in_task == "warn"
+    assert refusal == (
+        "dask: settings must be those of the process, got numpy.errstate.divide, which belongs to a context: "
+        "tasks run on threads of a pool, so set it in the tasks"
+    )
+
+
 @NEEDS_CLUSTERS
 def test_outcomes_of_joblib(folder: Path) -> None:
     found = eval_with_clusters("processes.engines.joblib", folder, WITHOUT_INTERLOCK)

@@ -9,7 +9,8 @@ import sys
 import time
 
 from distributed import Client, LocalCluster
-from interlock import backends
+from interlock import backends, settings
+from interlock.errors import ArgumentError
 from interlock.integrations import Portable, portable
 
 TIMEOUT = 60
@@ -109,6 +110,30 @@ def outcomes(without_interlock):
         wait_for(client, 2)
         found["a later state"] = drifts(again, client)
     return found
+
+
+def setting_of_a_context():
+    """Return the differences of a worker, what its tasks have, and the refusal once the extent is known."""
+    state = Portable({"version": 1, "settings": {"numpy.errstate.divide": "raise"}})
+    with (
+        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        for plugin in state.dask():
+            client.register_plugin(plugin)
+        found = [drifts(state, client), client.submit(mode_of_divisions).result(TIMEOUT)]
+    settings.enable("numpy")
+    try:
+        state.dask()
+    except ArgumentError as error:
+        return [*found, str(error)]
+    return found
+
+
+def mode_of_divisions():
+    import numpy as np
+
+    return np.geterr()["divide"]
 
 
 def early_variables():

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import pickle
 import sys
 from types import ModuleType
 from typing import Any
@@ -237,6 +238,24 @@ class BusyParallel:
     def __call__(self, calls: object) -> object:
         """Call functions in workers."""
         raise TimeoutError("workers are busy")
+
+
+class MultiprocessingBackend:
+    """joblib's backend, which sends functions with `pickle`."""
+
+
+class PicklingParallel(Parallel):
+    _backend = MultiprocessingBackend()
+
+    def __call__(self, calls: Any) -> list[Any]:
+        return super().__call__(pickle.loads(pickle.dumps(list(calls))))
+
+
+def test_workers_that_receive_pickled_functions_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    joblib = ModuleType("joblib")
+    monkeypatch.setattr(joblib, "effective_n_jobs", int, raising=False)
+    monkeypatch.setitem(sys.modules, "joblib", joblib)
+    assert [drift.name for drift in OTHER.verify(PicklingParallel()).drifts] == ["cudnn.benchmark_limit"]
 
 
 def test_time_limit_of_the_engine_itself_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
