@@ -134,7 +134,7 @@ class LibrarySettings:
             # One at a time: a library that refuses one value must not keep the others.
             try:
                 if not isinstance(wanted[name], Unreadable):
-                    put_back("the pytest plugin", {name: wanted[name]}, _ORIGIN)
+                    put_back("the pytest plugin", {name: wanted[name]}, _ORIGIN, was_read=True)
             except Exception as error:
                 refused[name] = str(error)
         return refused | {name: "it is not known any more" for name in wanted if name not in known}

@@ -26,6 +26,13 @@ def non_negative(value: Any) -> int:
     return int(value)
 
 
+def non_negative_number(value: Any) -> int | float:
+    """Accept an int or a float that is not negative, such as infinity."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
+        raise SettingValueError(f"must be a non-negative number, got {shown(value)}")
+    return value
+
+
 def positive(value: Any) -> int:
     """Accept an int that is positive."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:

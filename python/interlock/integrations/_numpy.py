@@ -15,7 +15,7 @@ from typing import Any
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
-from interlock.integrations._conversions import boolean, non_negative, one_of, text
+from interlock.integrations._conversions import boolean, non_negative, non_negative_number, one_of, text
 from interlock.settings._libraries import wrap_writers
 from interlock.settings._observer import Observer
 from interlock.settings._reader import Getter
@@ -61,10 +61,47 @@ def _legacy(value: Any) -> str | bool:
     return value
 
 
-def _name_of(function: Any) -> str | None:
+class _Objects:
+    """Objects of the program that one setting had, by the names that are its values: so it can be put back.
+
+    Args:
+        name: Returns the name of an object.
+        put_back: Writes an object, or None.
+
+    """
+
+    # The setting of a program that makes many functions must not keep all of them.
+    _MOST = 8
+
+    def __init__(self, name: Callable[[Any], str], put_back: Callable[[Any], object]) -> None:
+        self._name = name
+        self._put_back = put_back
+        self._objects: dict[str, Any] = {}
+
+    def name(self, found: Any) -> str | None:
+        """Return the name of an object, and store the object."""
+        if not found:
+            return None
+        name = self._name(found)
+        self._objects.pop(name, None)
+        self._objects[name] = found
+        if len(self._objects) > self._MOST:
+            del self._objects[next(iter(self._objects))]
+        return name
+
+    def known(self, value: Any) -> str | None:
+        """Accept None, and the names of objects that are stored."""
+        if value is not None and value not in self._objects:
+            raise SettingValueError(f"must be None or a name that it had in this process, got {shown(value)}")
+        return value
+
+    def restore(self, value: str | None) -> None:
+        """Put None or a stored object back."""
+        self._put_back(None if value is None else self._objects[value])
+
+
+def _name_of(function: Any) -> str:
     """Return the name of a function, or of the class of an object."""
-    if function is None:
-        return None
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
@@ -91,11 +128,15 @@ def _errors(numpy: ModuleType) -> Iterator[Setting]:
             doc=f"What happens at {doc}.",
             note=note,
         )
+    # NumPy's function may be wrapped later.
+    calls = _Objects(_name_of, lambda function: numpy.seterrcall(function))
     yield Setting(
         "numpy.errstate.call",
-        get=Getter(stored, lambda found: _name_of(found["call"]))
+        get=Getter(stored, lambda found: calls.name(found["call"]))
         if stored
-        else Getter(numpy.geterrcall, _name_of),
+        else Getter(numpy.geterrcall, calls.name),
+        convert=calls.known,
+        restore=calls.restore,
         extent=extent,
         family=_ERRORS,
         writer_arguments=_BY_CHANGE,
@@ -127,9 +168,9 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
     extent = Extent.CONTEXT if hasattr(_core(numpy).arrayprint, "format_options") else Extent.PROCESS
     rows: tuple[tuple[str, Any, Callable[[Any], Any] | None, str], ...] = (
         ("precision", 8, non_negative, "How many digits of floats are printed."),
-        ("threshold", 1000, non_negative, "Arrays with more elements are shortened."),
+        ("threshold", 1000, non_negative_number, "Arrays with more elements are shortened."),
         ("edgeitems", 3, non_negative, "How many elements a shortened array shows at each end."),
-        ("linewidth", 75, non_negative, "How many characters a line has."),
+        ("linewidth", 75, non_negative_number, "How many characters a line has."),
         (
             "suppress",
             False,
@@ -146,35 +187,59 @@ def _printing(numpy: ModuleType) -> Iterator[Setting]:
             "How `precision` counts.",
         ),
         ("legacy", False, _legacy, "The version of NumPy that arrays are printed as."),
-        ("formatter", None, None, "For which types a function of the program prints elements."),
-        ("override_repr", None, None, "The name of the function that prints arrays."),
     )
-    known, stored = numpy.get_printoptions(), partial(_options, numpy)
+    known, stored = _options(numpy), partial(_options, numpy)
+    note = _SCOPE_NOTE.format("numpy.printoptions") if extent == Extent.CONTEXT else ""
     for name, default, convert, doc in rows:
         if name not in known:
             continue
-        note = _SCOPE_NOTE.format("numpy.printoptions") if extent == Extent.CONTEXT else ""
-        if convert is None:
-            note = "Use numpy.printoptions()"
-        if name == "legacy":
-            note = f"'1.13' also sets the sign to '-'. {note}".rstrip()
         yield Setting(
             f"numpy.printoptions.{name}",
             get=Getter(stored, partial(_option, name)),
-            set=None if convert is None else partial(_set_option, numpy, name),
+            set=partial(_set_option, numpy, name),
+            restore=partial(_put_option_back, numpy, name),
             extent=extent,
             default=default,
             convert=convert,
             family=_PRINTING,
             writer_arguments=_BY_CHANGE,
             doc=doc,
-            note=note,
+            note=f"'1.13' also sets the sign to '-'. {note}".rstrip() if name == "legacy" else note,
         )
+    for name, name_of, doc in (
+        ("formatter", _names_of_types, "For which types a function of the program prints elements."),
+        ("override_repr", _name_of, "The name of the function that prints arrays."),
+    ):
+        if name not in known:
+            continue
+        objects = _Objects(name_of, partial(_put_option_back, numpy, name))
+        yield Setting(
+            f"numpy.printoptions.{name}",
+            get=Getter(stored, partial(_named_option, name, objects)),
+            convert=objects.known,
+            restore=objects.restore,
+            extent=extent,
+            family=_PRINTING,
+            writer_arguments=_BY_CHANGE,
+            doc=doc,
+            note="Use numpy.printoptions()",
+        )
+
+
+def _names_of_types(formatter: dict[str, Any]) -> str:
+    return ", ".join(sorted(formatter))
 
 
 def _options(numpy: ModuleType) -> dict[str, Any]:
     """Return a copy of the options, also of the dict of functions, which the program may change in place."""
-    found: dict[str, Any] = numpy.get_printoptions()
+    found: dict[str, Any]
+    try:
+        found = numpy.get_printoptions()
+    except KeyError:
+        # NumPy stores a version for `legacy` that it does not know, with a warning, and cannot read it.
+        module = _core(numpy).arrayprint
+        stored = module.format_options.get() if hasattr(module, "format_options") else module._format_options
+        found = dict(stored)
     if found.get("formatter"):
         found["formatter"] = dict(found["formatter"])
     return found
@@ -182,27 +247,32 @@ def _options(numpy: ModuleType) -> dict[str, Any]:
 
 def _option(name: str, options: dict[str, Any]) -> Any:
     found = options[name]
-    if name == "formatter":
-        return ", ".join(sorted(found)) if found else None
-    if name == "override_repr":
-        return _name_of(found)
     # A program may have assigned a NumPy scalar.
     return found.item() if hasattr(found, "item") else found
 
 
+def _named_option(name: str, objects: _Objects, options: dict[str, Any]) -> str | None:
+    return objects.name(options[name])
+
+
 def _set_option(numpy: ModuleType, name: str, value: Any) -> None:
-    options = numpy.get_printoptions()
-    # Each call resets these two unless it passes them.
-    functions = {each: options[each] for each in ("formatter", "override_repr") if each in options}
-    numpy.set_printoptions(**functions, **{name: value})
+    before = _options(numpy)[name]
+    _put_option_back(numpy, name, value)
     try:
-        is_set = _option(name, _options(numpy)) == value
+        is_set = name != "legacy" or numpy.get_printoptions()[name] == value
     except KeyError:
-        # NumPy stores a version that it does not know, and cannot read it.
         is_set = False
     if not is_set:
-        numpy.set_printoptions(**functions, **{name: options[name]})
+        _put_option_back(numpy, name, before)
         raise ValueError("this version of NumPy does not know the value")
+
+
+def _put_option_back(numpy: ModuleType, name: str, value: Any) -> None:
+    """Write one option, also a version for `legacy` that this NumPy does not know."""
+    options = _options(numpy)
+    # Each call resets these two unless it passes them.
+    functions = {each: options[each] for each in ("formatter", "override_repr") if each in options}
+    numpy.set_printoptions(**functions | {name: value})
 
 
 def _process(numpy: ModuleType) -> Iterator[Setting]:

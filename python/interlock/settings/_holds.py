@@ -130,8 +130,8 @@ def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -
         back: Whether an earlier value is restored.
 
     """
-    assert setting.set is not None
     write = setting.restore if back and setting.restore is not None else setting.set
+    assert write is not None
     compared = _registry.relatives(setting)
     before = [LOG.look(each) for each in compared]
     try:

@@ -83,7 +83,11 @@ class Setting:
     convert: Callable[[Any], Any] | None = None
     """Returns a value in the form in which `get` returns it, or raises; None to use values as they are."""
     restore: Callable[[Any], object] | None = None
-    """Puts an earlier value back, if that differs from writing it; None to use `set`."""
+    """Puts an earlier value back, if that differs from writing it; None to use `set`.
+
+    A setting without `set` that has it can be put back, but not overridden: `convert` raises for values that
+    cannot be put back.
+    """
     writers: tuple[str, ...] = ()
     """The dotted paths of the library's functions that write the setting; they are wrapped."""
     writer_arguments: tuple[Any, ...] = ()

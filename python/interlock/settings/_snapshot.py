@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from interlock import backends
-from interlock.errors import SettingConflictError, SettingValueError
+from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, converted, read, reason_of
@@ -86,10 +87,14 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
 def restore(snapshot: Mapping[str, Any]) -> None:
     """Put the values of a snapshot back, all or none.
 
-    Read-only settings are skipped. Only settings that differ are written.
+    Only settings that differ are written, and read-only ones are not. A value of a `Snapshot` that `override`
+    would refuse is accepted, because the library had it.
 
     Args:
         snapshot: A snapshot, what its JSON was read as, or a mapping of some settings.
+
+    Warns:
+        SettingWarning: A setting differs that cannot be put back, such as a read-only one.
 
     Raises:
         UnknownSettingError: A setting is not known.
@@ -99,20 +104,34 @@ def restore(snapshot: Mapping[str, Any]) -> None:
     """
     if not isinstance(snapshot, Mapping):
         raise TypeError(f"restore: snapshot must be a mapping, got {type(snapshot).__name__}")
-    put_back("restore", snapshot, caller())
+    origin = caller()
+    left = put_back("restore", snapshot, origin, was_read=isinstance(snapshot, Snapshot))
+    if left:
+        texts = (
+            f"{name} ({shown(value)} instead of {shown(snapshot[name])})" for name, value in left.items()
+        )
+        message = f"restore: settings that cannot be put back are left as they are: {', '.join(texts)}"
+        warnings.warn_explicit(message, SettingWarning, origin.file, origin.line)
 
 
-def put_back(function: str, snapshot: Mapping[str, Any], origin: Origin) -> None:
+def put_back(
+    function: str, snapshot: Mapping[str, Any], origin: Origin, *, was_read: bool = False
+) -> dict[str, Any]:
     """Put the values of a snapshot back, all or none, and record the writes with a line.
 
     Args:
         function: The function for the text of errors.
         snapshot: The values by name.
         origin: The line that is recorded.
+        was_read: Whether the libraries had the values.
+
+    Returns:
+        The present values of settings that differ and cannot be put back.
 
     """
     _import_hook.run_imported()
     writes: list[Write] = []
+    left: dict[str, Any] = {}
     with LOCK:
         own = _holds.chain()
         wanted = {}
@@ -120,9 +139,13 @@ def put_back(function: str, snapshot: Mapping[str, Any], origin: Origin) -> None
             if name == _registry.FLAGS:
                 continue
             setting = _registry.get(function, name)
-            if setting.set is None or same(read(setting), value):
+            present = read(setting)
+            if same(present, value):
                 continue
-            wanted[name] = (setting, converted(function, setting, value))
+            if not _can_restore(setting, value):
+                left[name] = present
+                continue
+            wanted[name] = (setting, _restorable(function, setting, value, was_read=was_read))
             blocking = [
                 scope
                 for scope in _holds.holders(name)
@@ -151,6 +174,33 @@ def put_back(function: str, snapshot: Mapping[str, Any], origin: Origin) -> None
                     error.add_note(f"and {other}")
             raise
     report(writes)
+    return left
+
+
+def _can_restore(setting: Setting, value: Any) -> bool:
+    """Return whether a value can be written, which a setting without `set` decides by its `convert`."""
+    if setting.set is not None:
+        return True
+    if setting.restore is None:
+        return False
+    try:
+        if setting.convert is not None:
+            setting.convert(value)
+    except SettingValueError:
+        return False
+    return True
+
+
+def _restorable(function: str, setting: Setting, value: Any, *, was_read: bool) -> Any:
+    """Return a value in the form in which it is read; one that was read needs no other form."""
+    if setting.set is None:
+        return value
+    try:
+        return converted(function, setting, value)
+    except SettingValueError:
+        if was_read:
+            return value
+        raise
 
 
 def _written(function: str, setting: Setting, value: Any, origin: Origin) -> list[Write]:

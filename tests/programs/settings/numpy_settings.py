@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import warnings
 
 from interlock import settings
 from interlock.errors import SettingValueError
@@ -139,3 +140,53 @@ def refuse_values():
         except SettingValueError as error:
             errors.append(str(error))
     return [errors, settings.diff(before), numpy.get_printoptions()["legacy"]]
+
+
+def put_back_what_numpy_had():
+    """Return what differs after values that only NumPy accepts were read, changed, and put back."""
+    settings.enable("numpy")
+    import numpy
+
+    plain, found = settings.snapshot(), {}
+    numpy.set_printoptions(threshold=numpy.inf, linewidth=100.5, formatter={"float": hex})
+    numpy.seterrcall(visible)
+    unusual = settings.snapshot()
+    for name, snapshot in (("plain", plain), ("unusual", unusual), ("JSON", json.loads(json.dumps(plain)))):
+        settings.restore(snapshot)
+        found[name] = settings.diff(snapshot)
+    settings.restore(unusual)
+    found["formatter"] = numpy.get_printoptions()["formatter"] == {"float": hex}
+    found["call"] = numpy.geterrcall() is visible
+    with settings.override({"numpy.printoptions.threshold": float("inf")}):
+        found["threshold"] = str(numpy.get_printoptions()["threshold"])
+    return found
+
+
+def restore_names_of_another_process():
+    """Return the warning for a function that this process never had, and whether the rest is restored."""
+    settings.enable("numpy")
+    import numpy
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        settings.restore({"numpy.printoptions.formatter": "int", "numpy.printoptions.precision": 3})
+    (warning,) = caught
+    return [str(warning.message), os.path.basename(warning.filename), numpy.get_printoptions()["precision"]]
+
+
+def unknown_version():
+    """Return the settings that a version hides which NumPy does not know, and what is left after restores."""
+    settings.enable("numpy")
+    import numpy
+
+    before = settings.snapshot()
+    numpy.set_printoptions(legacy="1.26")
+    hidden = sorted(before.keys() - settings.snapshot().keys())
+    with settings.override({"numpy.printoptions.precision": 3}):
+        pass
+    unknown = settings.snapshot()
+    changed = list(map(str, settings.diff(before)))
+    settings.restore(before)
+    left = settings.diff(before)
+    settings.restore(unknown)
+    return [hidden, changed, left, settings.diff(unknown)]

@@ -245,3 +245,17 @@ def test_plugin_works_without_threadpoolctl(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("import sys\nsys.modules['threadpoolctl'] = None\n")
     pytester.makepyfile("import os\ndef test_leak():\n    os.environ['A'] = '1'\n")
     assert run(pytester).outcomes == {"passed": 1, "errors": 1}
+
+
+def test_functions_and_limits_of_printing_of_numpy_are_restored(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("numpy")
+    pytester.makeconftest(
+        "import numpy as np\nnp.set_printoptions(threshold=np.inf, formatter={'int': hex})\n"
+    )
+    change = "np.set_printoptions(threshold=5, formatter={'float': lambda x: 'Z'}); np.seterrcall(print)"
+    check = "str(np.arange(9, 11)), str(np.array([1.5])), np.geterrcall()"
+    text = f"import numpy as np\ndef test_a(): {change}\ndef test_b(): print({check})\n"
+    pytester.makepyfile(text)
+    done = run(pytester, "-s", mode="restore")
+    assert "[0x9 0xa] [1.5] None" in done.output
+    assert "could not be put back" not in run(pytester, mode="fail").output

@@ -93,3 +93,34 @@ def test_values_that_numpy_refuses_leave_everything_as_it_was(tmp_path: Path) ->
     assert errors[3] == "override: numpy.printoptions.precision must be a non-negative int, got True"
     assert errors[4] == "override: numpy.errstate.call is read-only. Use numpy.errstate(call=...)."
     assert (left, legacy) == ([], False)
+
+
+def test_values_that_numpy_had_can_be_put_back(tmp_path: Path) -> None:
+    found = eval_with_jax("settings.numpy_settings.put_back_what_numpy_had", tmp_path)
+    assert found == {
+        "plain": [],
+        "unusual": [],
+        "JSON": [],
+        "formatter": True,
+        "call": True,
+        "threshold": "inf",
+    }
+
+
+def test_function_of_another_process_is_left_with_a_warning(tmp_path: Path) -> None:
+    name = "settings.numpy_settings.restore_names_of_another_process"
+    assert eval_with_jax(name, tmp_path) == [
+        "restore: settings that cannot be put back are left as they are: numpy.printoptions.formatter (None "
+        "instead of 'int')",
+        "numpy_settings.py",
+        3,
+    ]
+
+
+def test_version_of_printing_that_numpy_does_not_know_hides_no_setting(tmp_path: Path) -> None:
+    assert eval_with_jax("settings.numpy_settings.unknown_version", tmp_path) == [
+        [],
+        ["numpy.printoptions.legacy: False -> '1.26'"],
+        [],
+        [],
+    ]

@@ -79,9 +79,22 @@ def test_restore_is_all_or_nothing(library: Library) -> None:
     assert library.values == {"level": 1, "fast": False, "mode": "slow"}
 
 
-def test_restore_skips_read_only_settings(library: Library) -> None:
-    settings.restore({"mylib.constant": 3})
+def test_restore_names_read_only_settings_that_it_leaves(library: Library) -> None:
+    with pytest.warns(SettingWarning, match=r"left as they are: mylib.constant \(7 instead of 3\)") as caught:
+        settings.restore({"mylib.constant": 3})
+    assert caught[0].filename == __file__
     assert settings.explain("mylib.constant").value == 7
+
+
+def test_restore_accepts_values_that_the_library_had(library: Library) -> None:
+    library.values["level"] = "many"
+    before = settings.snapshot()
+    library.set_level(1)
+    with pytest.raises(SettingValueError, match=r"restore: mylib.level must be an int, got 'many'"):
+        settings.restore(json.loads(json.dumps(before)))
+    settings.restore(before)
+    assert library.values["level"] == "many"
+    library.set_level(1)
 
 
 def test_restore_in_a_scope_writes_what_the_scope_holds(library: Library) -> None:
