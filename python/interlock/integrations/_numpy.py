@@ -89,7 +89,7 @@ class _Objects:
             del self._objects[next(iter(self._objects))]
         return name
 
-    def known(self, value: Any) -> str | None:
+    def known(self, value: Any) -> Any:
         """Accept None, and the names of objects that are stored."""
         if value is not None and value not in self._objects:
             raise SettingValueError(f"must be None or a name that it had in this process, got {shown(value)}")

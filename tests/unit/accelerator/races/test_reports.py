@@ -218,6 +218,22 @@ def test_environment_variable_prints_races_at_exit(value: str, wanted: str) -> N
     assert "site-packages" not in done.stderr
 
 
+def test_pytest_option_fails_tests_whose_fixtures_race(tmp_path: Path) -> None:
+    shutil.copy(PROGRAMS / "accelerator" / "racy_fixtures.py", tmp_path / "test_racy.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    assert "1 failed, 6 passed" in run_command(command).stdout
+    done = run_command([*command, "--interlock-races"])
+    summary = re.findall(r"^(FAILED|ERROR) .*::(\w+)", done.stdout, re.MULTILINE)
+    assert summary == [
+        ("FAILED", "test_filled"),
+        ("FAILED", "test_racing"),
+        ("FAILED", "test_racing_module"),
+        ("FAILED", "test_failing"),
+        ("ERROR", "test_racing_at_end"),
+    ]
+    assert done.stdout.count("ValueError: of the test") == 2
+
+
 def test_pytest_option_fails_tests_with_races(tmp_path: Path) -> None:
     shutil.copy(PROGRAMS / "accelerator" / "racy_tests.py", tmp_path / "test_racy.py")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
