@@ -7,12 +7,25 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interlock.settings._environ import ENVIRON, PACKAGES
+from interlock.settings._environ import ENVIRON, NAMES, PACKAGES
 from interlock.settings._origin import Origin, caller
 
 # pytest writes it several times during each test.
 _OF_PYTEST = ("PYTEST_CURRENT_TEST", b"PYTEST_CURRENT_TEST")
 _METHODS = ("__setitem__", "__delitem__")
+
+
+# A text of this length is a number or a switch, no secret.
+_LONGEST_SHOWN = 2
+
+
+class _Hidden(str):
+    """A value of a variable that reports must not contain: it may be a password."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<hidden>"
 
 
 class Environment:
@@ -53,8 +66,12 @@ class Environment:
         return variables
 
     def values(self, reading: dict[Any, Any]) -> dict[str, Any]:
-        """Return the variables of a reading."""
-        return {f"{ENVIRON}{os.fsdecode(name)}": os.fsdecode(value) for name, value in reading.items()}
+        """Return the variables of a reading, of which reports show the values of known ones."""
+        decoded = ((os.fsdecode(name), os.fsdecode(value)) for name, value in reading.items())
+        return {
+            f"{ENVIRON}{name}": value if name in NAMES or len(value) <= _LONGEST_SHOWN else _Hidden(value)
+            for name, value in decoded
+        }
 
     def first(self, name: str, value: Any) -> Any:
         """Return that a variable did not exist."""

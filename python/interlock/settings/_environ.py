@@ -106,6 +106,8 @@ _OTHERS = (
     "XLA_PYTHON_CLIENT_MEM_FRACTION",
     "XLA_PYTHON_CLIENT_PREALLOCATE",
 )
+NAMES = frozenset((*THREADS, *_AT_IMPORT, *_OTHERS))
+"""The variables that are settings."""
 _NOTE = "A library reads it once, at its start: a later write has no effect."
 
 

@@ -45,8 +45,8 @@ def test_each_fixture_is_reported_with_its_own_line(pytester: pytest.Pytester) -
     done = run(pytester)
     assert done.left == {
         "test_one": [
-            f"environ.LEFT: 'inner' -> 'outer', written at {at(path, 'outer', 'environ')}",
-            f"environ.LEFT: None -> 'inner', written at {at(path, 'inner', 'environ')}",
+            f"environ.LEFT: <hidden> -> <hidden>, written at {at(path, 'outer', 'environ')}",
+            f"environ.LEFT: None -> <hidden>, written at {at(path, 'inner', 'environ')}",
         ]
     }
     # One error, without lines of pytest.

@@ -22,9 +22,11 @@ def test_environment_variables_are_named_with_their_lines(pytester: pytest.Pytes
     path = program(pytester, "environment")
     assert run(pytester).left == {
         "test_set": [f"environ.A: None -> '1', written at {at(path, 'test_set', 'environ')}"],
-        "test_removed": [f"environ.PRESENT: 'old' -> None, written at {at(path, 'test_removed', 'environ')}"],
+        "test_removed": [
+            f"environ.PRESENT: <hidden> -> None, written at {at(path, 'test_removed', 'environ')}"
+        ],
         "test_changed": [
-            f"environ.PRESENT: 'old' -> 'new', written at {at(path, 'test_changed', 'environ')}"
+            f"environ.PRESENT: <hidden> -> <hidden>, written at {at(path, 'test_changed', 'environ')}"
         ],
         "test_raising_monkeypatch": [
             f"environ.B: None -> '1', written at {at(path, 'test_raising_monkeypatch', 'setenv')}"
@@ -259,3 +261,21 @@ def test_functions_and_limits_of_printing_of_numpy_are_restored(pytester: pytest
     done = run(pytester, "-s", mode="restore")
     assert "[0x9 0xa] [1.5] None" in done.output
     assert "could not be put back" not in run(pytester, mode="fail").output
+
+
+def test_values_of_unknown_variables_are_not_shown(pytester: pytest.Pytester) -> None:
+    change = "os.environ.update(AWS_SECRET_ACCESS_KEY='hush hush', OMP_NUM_THREADS='1234', VERBOSE='0')"
+    pytester.makepyfile(f"import os\ndef test_a(): {change}\ndef test_b(): os.environ.clear()\n")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_SECRET_ACCESS_KEY", "hush")
+        environment.delenv("OMP_NUM_THREADS", raising=False)
+        done = run(pytester)
+    assert "hush" not in done.output
+    shown = [line.partition(",")[0] for line in done.left["test_a"]]
+    assert shown == [
+        "environ.AWS_SECRET_ACCESS_KEY: <hidden> -> <hidden>",
+        "environ.OMP_NUM_THREADS: None -> '1234'",
+        "environ.VERBOSE: None -> '0'",
+    ]
+    assert "environ.AWS_SECRET_ACCESS_KEY: <hidden> -> None" in done.output
+    assert run(pytester, mode="restore").outcomes == {"passed": 2}

@@ -231,7 +231,8 @@ def test_pytest_option_fails_tests_whose_fixtures_race(tmp_path: Path) -> None:
         ("FAILED", "test_failing"),
         ("ERROR", "test_racing_at_end"),
     ]
-    assert done.stdout.count("ValueError: of the test") == 2
+    # The race of a test that fails otherwise is not reported.
+    assert done.stdout.count("\nrace on 64 bytes") == 4
 
 
 def test_pytest_option_fails_tests_with_races(tmp_path: Path) -> None:
