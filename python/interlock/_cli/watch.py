@@ -29,7 +29,7 @@ from interlock._quote import printable
 from interlock._suggest import closest_match
 from interlock.settings import Write, _registry
 from interlock.settings._setting import LOCK, late
-from interlock.settings._writes import LOG, plain, shown
+from interlock.settings._writes import LOG, plain, same, shown
 
 _ALLOWED = Cell("allowed", Style.DIM)
 """The note of a change that `--allow` accepts."""
@@ -62,7 +62,7 @@ class Allowed:
         if not fnmatch.fnmatchcase(setting, self.pattern):
             return False
         # A scope that sets the value also restores the first one.
-        return self.value is None or after == first or self.value in (str(after), shown(after))
+        return self.value is None or same(after, first) or self.value in (str(after), shown(after))
 
     def __str__(self) -> str:
         return self.pattern if self.value is None else f"{self.pattern}={self.value}"
@@ -217,6 +217,9 @@ def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
     """
     module = types.ModuleType("__main__")
     module.__dict__["__builtins__"] = builtins
+    if "__annotations__" in vars(sys.modules["__main__"]):
+        # Before Python 3.14 the main module begins with it.
+        module.__annotations__ = {}
     # The program finds its own options, signals and modules.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -399,7 +402,7 @@ class _Recorder:
 
 
 def _has_effect(change: Change) -> bool:
-    return bool(change.before != change.after)
+    return not same(change.before, change.after)
 
 
 def _effects(changes: Iterable[Change], values: Iterable[Changed]) -> list[Change | Changed]:
@@ -415,7 +418,7 @@ def _changed_values(allowed: Iterable[Allowed]) -> list[Changed]:
     """Return the settings whose value on this thread differs from that when they became known."""
     found, names = [], frozenset(settings.names())
     for name, value in settings.snapshot().items():
-        if name in names and (first := _registry.first(name)) != value:
+        if name in names and not same(first := _registry.first(name), value):
             is_allowed = _is_allowed(allowed, name, plain(value))
             found.append(Changed(name, plain(first), plain(value), is_allowed))
     return found

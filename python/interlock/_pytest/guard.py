@@ -16,8 +16,8 @@ from interlock._pytest.memory_limits import MemoryLimits
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
 from interlock._pytest.registrations import Registered, Registrations
-from interlock._pytest.source import Change, Source, equal
-from interlock.settings._writes import shown
+from interlock._pytest.source import Change, Source
+from interlock.settings._writes import same, shown
 
 _NOT_PUT_BACK = "could not be put back"
 
@@ -225,7 +225,7 @@ class Guard:
                 Change(name, change.before, change.after, change.writer)
                 for name, change in changed.items()
                 # Code that has set a third value since is responsible for it.
-                if equal(present.get(name), change.after) and name not in held
+                if same(present.get(name), change.after) and name not in held
             ]
             found += self._put_back(source, left)
         changes.changed.clear()
@@ -273,7 +273,7 @@ class Guard:
         described = []
         for change in changes:
             value = present.get(change.name)
-            if equal(value, change.before):
+            if same(value, change.before):
                 described.append(str(change))
             else:
                 reason = refused.get(change.name, f"it is {shown(value)} now")
@@ -297,5 +297,5 @@ def _changed(source: Source, expected: dict[str, Any], reading: Any) -> dict[str
     return {
         name: (value, present.get(name))
         for name, value in (expected | new).items()
-        if not equal(value, present.get(name))
+        if not same(value, present.get(name))
     }

@@ -11,10 +11,11 @@ from interlock import backends
 from interlock._core.backends import flags_frozen_at
 from interlock._core.state import TRACED, begin_defaults, end_defaults
 from interlock._features import HAS_TENSORS
-from interlock._pytest.source import Parts, equal
+from interlock._pytest.source import Parts
 from interlock.backends import _register
 from interlock.errors import FlagsFrozenError, UnknownFlagError
 from interlock.settings._origin import caller
+from interlock.settings._writes import same
 
 _FLAGS = "interlock.backends."
 _CONTEXT = "interlock.capture()"
@@ -210,7 +211,7 @@ class OwnState:
                 refused[name] = f"it was unregistered, and cannot be registered again: {error}"
         for name, value in flags.items():
             # One at a time: a flag that refuses its value must not keep the others.
-            if name in refused or equal(_flags().get(name), value):
+            if name in refused or same(_flags().get(name), value):
                 continue
             plain = name.removeprefix(_FLAGS)
             entries = [entry for entry in backends.snapshot() if entry.name != plain]

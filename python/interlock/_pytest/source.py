@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from interlock.settings._writes import same, shown
+from interlock.settings._writes import shown
 
 
 class Parts(ABC):
@@ -66,8 +66,3 @@ class Source(Protocol):
 
     def stop(self) -> None:
         """Stop observing the state."""
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Return whether two values are equal; a NaN equals a NaN."""
-    return same(one, other) or bool(one != one and other != other)

@@ -14,6 +14,7 @@ from interlock.errors import SettingWarning
 from interlock.settings._setting import LOCK
 from interlock.settings._writes import locked
 
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
 _waiting: dict[str, list[Callable[[], None]]] = {}
 # Called at each use of this package: native libraries are loaded without an import that could be waited for.
 finders: list[Callable[[], None]] = []
@@ -58,6 +59,8 @@ def _run_after_import(loader: importlib.abc.Loader, name: str) -> None:
             message = f"the settings of {name} are not known: {type(error).__name__}: {error}"
             warn_program(message, SettingWarning)
 
+    # Warnings of a module at its import skip the frames of the import system, of which this is one.
+    exec_module.__code__ = exec_module.__code__.replace(co_filename=_IMPORT_SYSTEM)
     try:
         loader.exec_module = exec_module  # type: ignore[method-assign]
     except AttributeError:

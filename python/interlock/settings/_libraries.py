@@ -16,7 +16,7 @@ from interlock.errors import SettingValueError, SettingWarning
 from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
 from interlock.settings._origin import Origin, caller
-from interlock.settings._setting import LOCK, Setting, difference
+from interlock.settings._setting import LOCK, Setting, Unreadable, difference
 
 _POOLS = "interlock.integrations._thread_pools"
 KNOWN = {
@@ -235,7 +235,8 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
         It need not be entered.
 
     Raises:
-        SettingValueError: The name of a setting is taken by another declaration.
+        SettingValueError: The name of a setting is taken by another declaration, or the value of a setting
+            cannot be compared, such as an array.
         TypeError: An argument is not a `Setting`, or `library` is no str.
 
     Warns:
@@ -257,6 +258,7 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
             disable(earlier)
         try:
             _declare(key, settings, library, origin)
+            _check_comparable(settings)
         except BaseException:
             disable(key)
             for earlier, found in replaced.items():
@@ -269,6 +271,21 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
                 disable(key)
 
     return Enabled(forget, names)
+
+
+def _check_comparable(settings: Iterable[Setting]) -> None:
+    """Raise `SettingValueError` for the value of a known setting that `==` does not compare."""
+    for each in settings:
+        value = _registry.first(each.name)
+        if _registry.known(each.name) is not each or isinstance(value, Unreadable):
+            continue
+        try:
+            bool(value == value)
+        except Exception:
+            raise SettingValueError(
+                f"register: {each.name} must have values that == compares, such as numbers and texts, "
+                f"got {shown(value)}"
+            ) from None
 
 
 def _replaced(settings: Iterable[Setting]) -> dict[str, _Library]:

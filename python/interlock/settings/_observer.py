@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from interlock.settings import _holds, _registry
@@ -33,6 +34,27 @@ class _Replaced(NamedTuple):
 class _Calls(threading.local):
     compared: tuple[Setting, ...] = ()
     """The settings that the calls in progress on this thread compare."""
+
+
+def _call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
+    return function(*arguments, **named)
+
+
+@functools.lru_cache(maxsize=1024)
+def _code_at(file: str, line: int, name: str) -> CodeType:
+    """Return the code of `_call` as if its line were a line of another file."""
+    return _call.__code__.replace(co_filename=file, co_firstlineno=line - 1, co_name=name, co_qualname=name)
+
+
+def _called_from(frame: FrameType, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls another one in a frame with the module, file and line of a given frame.
+
+    A warning of the library then has the place that it has without the wrapper.
+    """
+    code = frame.f_code
+    line = frame.f_lineno or code.co_firstlineno
+    placed = FunctionType(_code_at(code.co_filename, line, code.co_name), frame.f_globals)
+    return functools.partial(placed, function)
 
 
 class Observer:
@@ -137,7 +159,8 @@ class Observer:
         if is_bypassed is None:
 
             def write(*arguments: Any, **named: Any) -> Any:
-                return self._write(original, direct, arguments, named)
+                placed = _called_from(sys._getframe(1), original)
+                return self._write(placed, direct, arguments, named)
 
         else:
 
@@ -145,7 +168,8 @@ class Observer:
                 # A compiler that traces this function must meet only the function of the library.
                 if is_bypassed():
                     return original(*arguments, **named)
-                return self._write(original, direct, arguments, named)
+                placed = _called_from(sys._getframe(1), original)
+                return self._write(placed, direct, arguments, named)
 
         # A function of a C module may lack some of these attributes.
         for name in functools.WRAPPER_ASSIGNMENTS:

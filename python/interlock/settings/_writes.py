@@ -92,14 +92,22 @@ def plain(value: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two values are equal: `True` and `1` are not, a tuple and a list from JSON are."""
+    """Return whether two values are equal: `True` and `1` are not, a tuple and a list from JSON are.
+
+    A NaN equals a NaN. An object that `==` cannot compare, such as an array, equals only itself.
+    """
     if one is other:
         return True
     if isinstance(one, Unreadable) or isinstance(other, Unreadable):
         return isinstance(one, Unreadable) and isinstance(other, Unreadable)
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        return list(one) == list(other)
-    return type(one) is type(other) and bool(one == other)
+        return len(one) == len(other) and all(map(same, one, other))
+    if type(one) is not type(other):
+        return False
+    try:
+        return bool(one == other) or bool(one != one and other != other)
+    except Exception:
+        return False
 
 
 class Log:

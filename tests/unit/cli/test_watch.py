@@ -81,6 +81,17 @@ def test_compiled_file_runs_and_builtins_are_a_module(tmp_path: Path) -> None:
         assert (watched.code, watched.stdout) == (44, f"3 {file}\n"), watched.stderr
 
 
+@pytest.mark.parametrize("module", [False, True])
+def test_main_module_has_the_annotations_of_python(tmp_path: Path, module: bool) -> None:
+    (tmp_path / "script.py").write_text("print(globals().get('__annotations__'))\nx: int = 1\n")
+    arguments = ["-m", "script"] if module else [str(tmp_path / "script.py")]
+    more = [str(tmp_path)]
+    plain = run_in_folder(tmp_path, more, *arguments)
+    watched = run_in_folder(tmp_path, more, "-m", "interlock", "watch", *arguments)
+    assert (plain.code, watched.code) == (0, 0), watched.stderr
+    assert watched.stdout == plain.stdout
+
+
 @pytest.mark.parametrize("name", ["program", "program.zip", "empty"])
 def test_directory_or_zip_file_runs_as_by_python(tmp_path: Path, name: str) -> None:
     source = "import sys, beside\nprint(sys.argv, sys.path[0], __file__, __package__, __spec__.name)\n"

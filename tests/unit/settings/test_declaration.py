@@ -35,6 +35,41 @@ def test_taken_name_is_refused(library: Library) -> None:
     assert "mylib.level" in settings.names()
 
 
+class Array:
+    """An object like an array, whose comparison is no bool."""
+
+    def __eq__(self, other: object) -> Any:
+        return Array()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise ValueError("The truth value of an array is ambiguous")
+
+    def __repr__(self) -> str:
+        return "array([0, 1])"
+
+
+def test_values_that_cannot_be_compared_are_refused(library: Library) -> None:
+    message = r"register: mylib.weights must have values that == compares, .*, got array\(\[0, 1\]\)"
+    with pytest.raises(SettingValueError, match=message):
+        settings.register(Setting("mylib.weights", get=Array))
+    assert "mylib.weights" not in settings.names()
+
+
+def test_value_that_becomes_an_array_differs_and_hides_no_other(library: Library) -> None:
+    before = settings.snapshot()
+    library.values["level"] = Array()
+    library.set_fast(True)
+    assert [each.name for each in settings.diff(before)] == ["mylib.level", "mylib.fast", "mylib.mode"]
+    assert settings.explain("mylib.level").value is library.values["level"]
+    with settings.override({"mylib.level": 2}):
+        assert library.values["level"] == 2
+    assert isinstance(library.values["level"], Array)
+    settings.restore(before)
+    assert settings.diff(before) == []
+
+
 def test_functions_are_put_back_when_settings_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Library()
     monkeypatch.setitem(sys.modules, "mylib", library)

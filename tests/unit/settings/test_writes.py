@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -253,6 +255,39 @@ def test_writer_that_calls_another_one_is_recorded_once(library: Library) -> Non
         ("mylib.mode", "quick"),
     ]
     library.set_level(1), library.set_fast(False)
+
+
+def test_warnings_of_writers_have_the_place_of_their_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+
+    def set_level(value: int) -> None:
+        warnings.warn("in Python", stacklevel=2)
+
+    vars(library).update(set_level=set_level, warn=warnings.warn)
+    monkeypatch.setitem(sys.modules, "mylib", library)
+    writers = ("mylib.set_level", "mylib.warn")
+    row = settings.Setting("mylib.level", get=lambda: library.values["level"], writers=writers)
+    with settings.register(row, library="mylib"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        library.set_level(2), vars(library)["warn"]("in C")
+        number = line() - 1
+    assert [str(each.message) for each in caught] == ["in Python", "in C"]
+    assert [(each.filename, each.lineno) for each in caught] == [(__file__, number)] * 2
+
+
+def test_warnings_of_an_import_have_the_place_of_the_importer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outdated.py").write_text("import warnings\nwarnings.warn('old', stacklevel=2)\nlevel = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    row = settings.Setting("outdated.level", get=lambda: sys.modules["outdated"].level)
+    with settings.register(row, library="outdated"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        __import__("outdated")
+        number = line() - 1
+        assert settings.explain("outdated.level").value == 1
+    monkeypatch.delitem(sys.modules, "outdated")
+    assert [(each.filename, each.lineno) for each in caught] == [(__file__, number)]
 
 
 def test_environment_variables_are_settings_while_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
