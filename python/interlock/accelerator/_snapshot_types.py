@@ -75,6 +75,8 @@ class TraceEntry(TypedDict):
     """Why a segment was released: another request needed the memory, the limit on cached memory was exceeded,
     `empty_cache` was called, its stream was destroyed, or its pool was released. Also set for blocks that the
     release waited for. PyTorch does not have this key."""
+    capturing: NotRequired[Literal[True]]
+    """Set for "oom" during a capture, which prevents releases of memory. PyTorch does not have this key."""
     user_metadata: NotRequired[str]
     """The text of `annotate`; only for "annotate"."""
     frames: list[Frame]

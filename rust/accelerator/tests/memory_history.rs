@@ -255,6 +255,7 @@ fn replay_requires_a_trace_and_accepts_a_truncated_one() {
         time: 0,
         pool: Some((0, 7)),
         cause: None,
+        capturing: false,
         stack: None,
         annotation: None,
     };

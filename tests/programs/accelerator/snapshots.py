@@ -58,6 +58,28 @@ def replay_a_recorded_snapshot(recorded, repeated):
     return result
 
 
+def replay_a_capture_without_memory():
+    """Return the statistics that differ after a replay on a second device, and how often memory ran out."""
+    accelerator.use("host", devices=2, memory=64 << 20)
+    with memory.history(max_entries=None):
+        stream, cached, graph = interlock.Stream(), memory.Buffer(50 << 20), accelerator.Graph()
+        try:
+            with stream, graph:
+                # A capture does not release it.
+                cached.close()
+                memory.Buffer(50 << 20)
+        except errors.OutOfMemoryError:
+            pass
+        taken, counted = memory.snapshot(), memory.memory_stats()
+    taken["device_traces"].reverse()
+    replayed = memory.replay(taken, "host:1")
+    differing = {
+        name: [counted.get(name), value] for name, value in replayed.items() if value != counted.get(name)
+    }
+    # The replay frees everything at its end.
+    return [{name: pair for name, pair in differing.items() if "current" not in name}, replayed["num_ooms"]]
+
+
 def allocates():
     for _ in range(300):
         memory.Buffer(600)

@@ -169,6 +169,11 @@ def test_annotated_trace_is_replayed(devices: tuple[str, ...], recording: memory
     assert replay(taken, devices[0])["allocation.all.allocated"] >= 1
 
 
+def test_replay_releases_nothing_where_a_capture_could_not() -> None:
+    differing, ooms = eval_program("accelerator.snapshots.replay_a_capture_without_memory")
+    assert (differing, ooms) == ({}, 1)
+
+
 def test_history_of_pinned_memory_has_its_events_and_blocks(devices: tuple[str, ...]) -> None:
     accelerator.empty_host_cache()
     with history(pinned=True):

@@ -104,6 +104,8 @@ pub struct TraceEntry {
     pub pool: Option<PoolId>,
     /// The reason of a release to the driver.
     pub cause: Option<ReleaseReason>,
+    /// For a failed request: whether a capture was underway, which prevents releases to the driver.
+    pub capturing: bool,
     /// The stack that allocated the memory, or that described it, if it was recorded.
     pub stack: Option<Stack>,
     /// The description of an annotated block.
@@ -115,7 +117,18 @@ impl TraceEntry {
     pub(super) fn now(action: TraceAction, address: u64, size: u64) -> Self {
         let stack = current_stack();
         let (stream, time) = (0, now());
-        TraceEntry { action, address, size, stream, time, pool: None, cause: None, stack, annotation: None }
+        TraceEntry {
+            action,
+            address,
+            size,
+            stream,
+            time,
+            pool: None,
+            cause: None,
+            capturing: false,
+            stack,
+            annotation: None,
+        }
     }
 }
 
@@ -170,6 +183,11 @@ impl Recording {
     /// Returns the number of changes so far.
     pub(super) fn changes(&self) -> u64 {
         self.changes
+    }
+
+    /// Returns the number of the change that began the history, if one is recorded.
+    pub(crate) fn active_change(&self) -> Option<u64> {
+        self.active.map(|_| self.changes)
     }
 
     /// Returns whether the last change began a history, here or on other devices.

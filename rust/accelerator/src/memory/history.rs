@@ -34,6 +34,18 @@ impl HistoryRecorder {
         Ok(HistoryRecorder(number))
     }
 
+    /// Returns the recording of the process, whichever code has begun it; `None` if nothing is recorded.
+    #[must_use]
+    pub fn active() -> Option<Self> {
+        trace::recording().active_change().map(HistoryRecorder)
+    }
+
+    /// Returns a number that no other recording of the process has.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.0
+    }
+
     /// Stops recording, unless another recording has begun. Snapshots still contain the recorded entries.
     pub fn stop(&self) -> Result<()> {
         if trace::end(self.0) { apply_if_initialized() } else { Ok(()) }

@@ -106,7 +106,12 @@ impl Replay {
         let stream = self.stream(entry.stream)?;
         let pool = entry.pool.map(|pool| *self.pools.entry(pool).or_insert_with(new_pool));
         let bytes = usize::try_from(entry.size.max(1)).unwrap_or(usize::MAX);
-        self.allocator.allocate(&stream, bytes, pool).map(|block| block.id)
+        let block = if entry.capturing {
+            self.allocator.allocate_as_captured(&stream, bytes, pool)
+        } else {
+            self.allocator.allocate(&stream, bytes, pool)
+        };
+        block.map(|block| block.id)
     }
 
     fn stream(&mut self, id: i64) -> Result<Stream> {

@@ -16,6 +16,9 @@ use crate::switches::extract_bool;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recording>()?;
+    // Not in `__all__`: private.
+    module.setattr("_active_recording", wrap_pyfunction!(_active_recording, module)?)?;
+    module.setattr("_stop_recording", wrap_pyfunction!(_stop_recording, module)?)?;
     module.add_function(wrap_pyfunction!(replay, module)?)
 }
 
@@ -73,6 +76,18 @@ impl Recording {
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err("a Recording cannot be pickled or copied; take a snapshot"))
     }
+}
+
+/// Return a number for the recording of the process, which no other one has; None if nothing is recorded.
+#[pyfunction]
+fn _active_recording(py: Python<'_>) -> Option<u64> {
+    detach(py, || HistoryRecorder::active().map(|recorder| recorder.number()))
+}
+
+/// Stop the recording of the process, whichever code has begun it.
+#[pyfunction]
+fn _stop_recording(py: Python<'_>) -> PyResult<()> {
+    detach(py, || HistoryRecorder::active().map_or(Ok(()), |recorder| recorder.stop())).into_py_result(py)
 }
 
 /// Extracts `stacks`. Only Python frames are recorded, so "all" equals "python".
@@ -165,6 +180,7 @@ fn extract_entry(entry: &Bound<'_, PyAny>) -> PyResult<TraceEntry> {
         time: 0,
         pool: pool.filter(|pool| *pool != (0, 0)),
         cause: cause.transpose()?.and_then(|name| name.parse().ok()),
+        capturing: optional_key(entry, "capturing")?.map_or(Ok(false), |found| found.is_truthy())?,
         stack: None,
         annotation: None,
     })

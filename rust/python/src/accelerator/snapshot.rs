@@ -126,6 +126,9 @@ impl<'py> Converter<'py> {
         if let Some(cause) = entry.cause {
             dict.set_item("cause", cause.name())?;
         }
+        if entry.capturing {
+            dict.set_item("capturing", true)?;
+        }
         if let Some(annotation) = &entry.annotation {
             dict.set_item("user_metadata", &**annotation)?;
         }

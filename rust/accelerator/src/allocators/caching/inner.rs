@@ -304,7 +304,7 @@ impl Inner {
         free: Option<u64>,
         is_capturing: bool,
     ) -> AllocatorState {
-        self.recorder.trace_oom(free.unwrap_or(0), requested as u64, stream, pool);
+        self.recorder.trace_oom(free.unwrap_or(0), requested as u64, stream, pool, is_capturing);
         self.heap.stats.num_ooms += 1;
         let stats = &self.heap.stats;
         let mut state = AllocatorState::default();

@@ -187,7 +187,7 @@ impl CachingAllocator {
         let mut inner = self.lock();
         if inner.is_observed || self.pending_config.get() != 0 {
             drop(inner);
-            return self.allocate_observed(stream, requested, pool);
+            return self.allocate_observed(&self.ctx(stream.home()), stream, requested, pool);
         }
         let request = inner.heap.request(stream.id(), requested, pool);
         let found = request.as_ref().and_then(|request| inner.heap.allocate(request));
@@ -208,15 +208,15 @@ impl CachingAllocator {
     #[inline(never)]
     fn allocate_observed(
         &self,
+        ctx: &AllocCtx,
         stream: &Stream,
         requested: usize,
         pool: Option<PoolId>,
     ) -> Result<AllocatedBlock> {
-        let ctx = self.ctx(stream.home());
-        self.refresh_config(&ctx)?;
+        self.refresh_config(ctx)?;
         let mut miss = None;
         let found = self.with_inner(|inner| {
-            inner.process_events(&ctx);
+            inner.process_events(ctx);
             let request = inner.heap.request(stream.id(), requested, pool)?;
             let block = inner.allocate(&request);
             if block.is_none() {
@@ -226,8 +226,22 @@ impl CachingAllocator {
         });
         match found {
             Some(block) => Ok(block),
-            None => self.allocate_slow(&ctx, stream, requested, pool, miss),
+            None => self.allocate_slow(ctx, stream, requested, pool, miss),
         }
+    }
+
+    /// Allocates as during a capture: no memory is released for the request.
+    ///
+    /// # Errors
+    /// As for [`allocate`](Self::allocate).
+    pub(crate) fn allocate_as_captured(
+        &self,
+        stream: &Stream,
+        requested: usize,
+        pool: Option<PoolId>,
+    ) -> Result<AllocatedBlock> {
+        let ctx = AllocCtx { capturing: true, ..self.ctx(stream.home()) };
+        self.allocate_observed(&ctx, stream, requested, pool)
     }
 
     #[cold]

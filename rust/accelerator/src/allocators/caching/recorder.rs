@@ -38,8 +38,16 @@ impl Recorder {
     }
 
     /// Records a request that failed while the driver had this number of bytes free.
-    pub(super) fn trace_oom(&mut self, free: u64, size: u64, stream: i64, pool: Option<PoolId>) {
-        self.log.add(TraceEntry { stream, pool, ..TraceEntry::now(TraceAction::OutOfMemory, free, size) });
+    pub(super) fn trace_oom(
+        &mut self,
+        free: u64,
+        size: u64,
+        stream: i64,
+        pool: Option<PoolId>,
+        capturing: bool,
+    ) {
+        let entry = TraceEntry::now(TraceAction::OutOfMemory, free, size);
+        self.log.add(TraceEntry { stream, pool, capturing, ..entry });
     }
 
     /// Records a snapshot with this number of active bytes.
