@@ -15,6 +15,7 @@ from interlock._pytest.library_settings import LibrarySettings
 from interlock._pytest.memory_limits import MemoryLimits
 from interlock._pytest.open_scopes import OpenScopes
 from interlock._pytest.own_state import OwnState
+from interlock._pytest.process_options import ProcessOptions
 from interlock._pytest.registrations import Registered, Registrations
 from interlock._pytest.source import Change, Source
 from interlock.settings._writes import same, shown
@@ -77,7 +78,9 @@ class Guard:
         self._own = OwnState()
         self._libraries = LibrarySettings()
         # Putting the state of interlock back may write settings of libraries, which are compared afterwards.
-        self._sources: list[Source] = [self._own, Environment(), MemoryLimits(), self._libraries]
+        # A configuration of the allocator may set limits of memory.
+        options = ProcessOptions()
+        self._sources: list[Source] = [self._own, Environment(), options, MemoryLimits(), self._libraries]
         self._scopes = OpenScopes()
         self._registrations = Registrations()
         self._item: pytest.Item | None = None

@@ -37,7 +37,7 @@ class trace:
         A context manager, which returns the path.
 
     Raises:
-        ArgumentError: `max_events` is negative, or a trace is being recorded, when the block begins.
+        ArgumentError: `max_events` is negative, or a trace is being recorded when the block begins.
         TypeError: `path` is no path, or `max_events` is no int.
         OSError: The file cannot be written.
         RuntimeError: The block is ended without a begin.
@@ -60,7 +60,7 @@ class trace:
 
     def __init__(self, path: str | os.PathLike[str], *, max_events: int = 1_000_000) -> None:
         self._path = os.fsdecode(path_of(_NAME, path))
-        self._max_events = max_events
+        self._max_events = _native.checked_max_events(max_events)
         self._recorder: _native.TraceRecorder | None = None
 
     def __enter__(self) -> str:

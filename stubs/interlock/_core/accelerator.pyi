@@ -39,6 +39,7 @@ __all__ = [
     "annotate",
     "check_device_of_capability",
     "checked_config",
+    "checked_max_events",
     "config_report",
     "config_text",
     "copy_",
@@ -471,7 +472,8 @@ class MemPool:
 
 @disjoint_base
 class use_mem_pool:
-    """Context manager that routes allocations to a pool, like `torch.cuda.use_mem_pool`. The name is proposed for PyTorch.
+    """Context manager and decorator that routes allocations to a pool, like `torch.cuda.use_mem_pool`. The name is proposed
+    for PyTorch.
 
     It belongs to the context that enters it, as a `with stream:` block does: an asyncio task and `asyncio.to_thread` have
     a copy, while a new `threading.Thread` allocates from the default pool. PyTorch's belongs to the thread. It holds for
@@ -500,6 +502,7 @@ class use_mem_pool:
         2
     """
     def __new__(cls, pool: MemPool, device: _DeviceLike | None = None) -> Self: ...
+    def __call__(self, function: _Function, /) -> _Function: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *exc_info: object) -> None: ...
 
@@ -1044,6 +1047,10 @@ class PausedCopies:
         Returns:
             Whether a copy began; False if none waits only for the pause, or the pause was released.
         """
+    @property
+    def is_active(self) -> bool:
+        """Whether the pause was not released."""
+
     def release(self) -> None:
         """Release the pause. Copies begin again unless another pause exists."""
     def __enter__(self) -> Self: ...
@@ -1328,6 +1335,15 @@ def annotate(memory: Buffer | Tensor, annotation: str, /) -> None:
         'weights of the encoder'
     """
 
+def _active_recording() -> int | None:
+    """Return a number for the recording of the process, which no other one has; None if nothing is recorded."""
+
+def _stop_recording() -> None:
+    """Stop the recording of the process, whichever code has begun it."""
+
+def checked_max_events(max_events: object) -> int:
+    """Return the argument `max_events` of a trace as an int, or raise."""
+
 def replay(snapshot: Snapshot | Mapping[str, Any], device: _DeviceLike | None) -> dict[str, int]:
     """Repeat on a device the allocations and frees of its trace in a snapshot; return the statistics."""
 
@@ -1362,6 +1378,12 @@ def get_config() -> dict[str, Any]:
 
 def set_config(given: dict[str, Any]) -> None:
     """Make fields the active configuration."""
+
+def _program_config() -> dict[str, Any] | None:
+    """Return the fields of the configuration that the program has set; None if it has set none."""
+
+def _unset_config() -> None:
+    """End the configuration that the program has set: the environment is read at the next use."""
 
 def config_report() -> list[
     tuple[str, Any, bool, str, Literal["now", "on new segments", "never"], str | None]

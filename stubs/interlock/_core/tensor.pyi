@@ -909,6 +909,9 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: builtins.bool) -> None:
         FlagTypeError: `enabled` is not a bool.
     """
 
+def _stream_options() -> tuple[builtins.bool, builtins.bool]:
+    """Return what the two functions before have set."""
+
 def set_override_stale_capture_stream(enabled: builtins.bool) -> None:
     """Set how a backward pass in a graph capture treats operations whose forward pass ran on another stream.
 

@@ -338,6 +338,26 @@ def test_use_mem_pool_affects_no_other_thread_that_allocates_meanwhile() -> None
     assert (wrong, pool.use_count()) == ([], 1)
 
 
+def test_decorated_functions_and_coroutines_allocate_from_the_pool() -> None:
+    pool = MemPool()
+
+    @use_mem_pool(pool)
+    def plain(number: int) -> tuple[int, tuple[int, int]]:
+        return number, current_pool()
+
+    @use_mem_pool(pool)
+    async def coroutine() -> tuple[int, int]:
+        await asyncio.sleep(0)
+        return current_pool()
+
+    assert plain(3) == (3, pool.id)
+    assert asyncio.run(coroutine()) == pool.id
+    assert (current_pool(), pool.use_count()) == ((0, 0), 1)
+    wrong: Any = 3
+    with pytest.raises(TypeError, match="use_mem_pool: function must be callable, got int"):
+        use_mem_pool(pool)(wrong)
+
+
 def test_wrong_arguments_are_refused() -> None:
     allowed = (
         "allocator must be None, because the driver in use allocates the memory of every pool, got object"

@@ -147,7 +147,7 @@ def test_most_events_are_kept_and_the_others_counted(tmp_path: Path) -> None:
 
 def test_wrong_uses_are_refused_and_leave_no_trace_open(tmp_path: Path) -> None:
     with pytest.raises(errors.ArgumentError, match=r"accelerator\.trace: max_events"):
-        accelerator.trace(tmp_path / "trace.json", max_events=-1).__enter__()
+        accelerator.trace(tmp_path / "trace.json", max_events=-1)
     with pytest.raises(TypeError):
         accelerator.trace(3)  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError), accelerator.trace(tmp_path / "none" / "trace.json"):

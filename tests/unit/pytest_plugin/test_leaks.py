@@ -76,6 +76,33 @@ def test_memory_limits_are_named_and_put_back(pytester: pytest.Pytester) -> None
     assert run(pytester, mode="restore").outcomes == {"passed": 3}
 
 
+def test_options_of_the_process_are_named_and_put_back(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "process_options")
+    done = run(pytester)
+    memory, by = "interlock.accelerator.memory", "by an unknown line"
+    pause = "the pause of interlock.testing.FaultInjector.pause_copies"
+    assert done.left == {
+        "test_config": [f"{memory}.set_config(): None -> {{'max_split_size_mb': 64}}, {by}"],
+        "test_history": [f"{memory}.history(): None -> 'recording 1', {by}"],
+        "test_recorded": [f"{memory}.history(): None -> 'recording 3', {by}"],
+        "test_pause": [f"{pause} at {at(path, 'test_pause', 'append')} was left"],
+    }, done.output
+    assert done.outcomes == {"passed": 5, "errors": 4}
+    assert run(pytester, mode="restore").outcomes == {"passed": 5}
+
+
+def test_options_of_streams_are_named_and_put_back(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("interlock._core.tensor")
+    program(pytester, "stream_options")
+    name, by = "interlock.autograd.graph.set_", "by an unknown line"
+    assert run(pytester).left == {
+        "test_streams": [
+            f"{name}warn_on_accumulate_grad_stream_mismatch(): True -> False, {by}",
+            f"{name}override_stale_capture_stream(): False -> True, {by}",
+        ]
+    }
+
+
 def test_writes_into_open_scopes_of_fixtures_are_put_back_there(pytester: pytest.Pytester) -> None:
     program(pytester, "scopes_of_fixtures")
     done = run(pytester)

@@ -5,7 +5,7 @@ use super::limits;
 use crate::allocators::config::active;
 pub use crate::allocators::config::{
     AllocatorConfig, Applies, Backend, KEYS, Key, Requirement, RoundupDivisions, Source, Value, config,
-    config_source, set_config,
+    config_source, program_config, set_config, unset_config,
 };
 use crate::{Result, registry};
 

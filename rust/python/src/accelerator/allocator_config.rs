@@ -21,7 +21,10 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(config_text, module)?)?;
     module.add_function(wrap_pyfunction!(get_config, module)?)?;
     module.add_function(wrap_pyfunction!(set_config, module)?)?;
-    module.add_function(wrap_pyfunction!(config_report, module)?)
+    module.add_function(wrap_pyfunction!(config_report, module)?)?;
+    // Not in `__all__`: private.
+    module.setattr("_program_config", wrap_pyfunction!(_program_config, module)?)?;
+    module.setattr("_unset_config", wrap_pyfunction!(_unset_config, module)?)
 }
 
 /// Return a dict for each key, with its default, accepted values, effect and documentation.
@@ -81,6 +84,18 @@ fn get_config(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 fn set_config(given: &Bound<'_, PyAny>) -> PyResult<()> {
     let config = checked(given)?;
     config::set_config(config).into_py_result(given.py())
+}
+
+/// Return the fields of the configuration that the program has set; None if it has set none.
+#[pyfunction]
+fn _program_config(py: Python<'_>) -> PyResult<Option<Bound<'_, PyDict>>> {
+    detach(py, config::program_config).map(|config| fields(py, &config)).transpose()
+}
+
+/// End the configuration that the program has set: the environment is read at the next use.
+#[pyfunction]
+fn _unset_config(py: Python<'_>) {
+    detach(py, config::unset_config);
 }
 
 /// Return a tuple for each key: its name, its value, whether that is the default, the source of the value, when it

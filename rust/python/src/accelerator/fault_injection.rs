@@ -11,6 +11,7 @@ use crate::args::{extract_int, extract_list, extract_str};
 use crate::detach::detach;
 use crate::device;
 use crate::errors::{IntoPyResult, exception};
+use crate::registration_observer::observed;
 use crate::switches::{self, extract_as};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -296,8 +297,12 @@ impl FaultInjector {
     ///
     /// Returns:
     ///     A context manager that ends the pause. While several of them exist, copies remain paused.
-    fn pause_copies(&self, py: Python<'_>) -> PyResult<PausedCopies> {
-        self.0.pause_copies().into_py_result(py).map(|hold| PausedCopies(Mutex::new(Some(hold))))
+    fn pause_copies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PausedCopies>> {
+        let hold = self.0.pause_copies().into_py_result(py)?;
+        observed(
+            "interlock.testing.FaultInjector.pause_copies",
+            Bound::new(py, PausedCopies(Mutex::new(Some(hold))))?,
+        )
     }
 
     /// Return the number of objects that the program holds on the devices, for tests of leaks.
@@ -361,7 +366,7 @@ impl FaultInjector {
 }
 
 /// A pause of copies, as `FaultInjector.pause_copies` returns it. `with paused:` releases it at the end of the block.
-#[pyclass(frozen, module = "interlock.testing", name = "PausedCopies")]
+#[pyclass(frozen, weakref, module = "interlock.testing", name = "PausedCopies")]
 struct PausedCopies(Mutex<Option<host::PausedCopies>>);
 
 impl PausedCopies {
@@ -380,6 +385,12 @@ impl PausedCopies {
     ///     Whether a copy began; False if none waits only for the pause, or the pause was released.
     fn step(&self, py: Python<'_>) -> bool {
         detach(py, || self.with(|hold| hold.as_ref().is_some_and(host::PausedCopies::step)))
+    }
+
+    /// Whether the pause was not released.
+    #[getter]
+    fn is_active(&self) -> bool {
+        self.with(|hold| hold.is_some())
     }
 
     /// Release the pause. Copies begin again unless another pause exists.

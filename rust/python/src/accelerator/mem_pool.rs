@@ -7,6 +7,7 @@ use pyo3::types::{PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use super::snapshot;
+use crate::autograd::decorated;
 use crate::context::traverse_scope;
 use crate::detach::detach;
 use crate::device::{self, Device};
@@ -126,7 +127,8 @@ impl MemPool {
     }
 }
 
-/// Context manager that routes allocations to a pool, like `torch.cuda.use_mem_pool`. The name is proposed for PyTorch.
+/// Context manager and decorator that routes allocations to a pool, like `torch.cuda.use_mem_pool`. The name is proposed
+/// for PyTorch.
 ///
 /// It belongs to the context that enters it, as a `with stream:` block does: an asyncio task and `asyncio.to_thread` have
 /// a copy, while a new `threading.Thread` allocates from the default pool. PyTorch's belongs to the thread. It holds for
@@ -185,6 +187,12 @@ impl UseMemPool {
                 self.0.end_use();
             }
         })
+    }
+
+    /// Decorate a function, so that each call enters the scope; each resume of a generator or coroutine.
+    #[pyo3(signature = (function, /))]
+    fn __call__<'py>(slf: &Bound<'py, Self>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        decorated(slf.as_any(), function)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -13,7 +13,14 @@ use crate::detach::detach;
 use crate::errors::IntoPyResult;
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<TraceRecorder>()
+    module.add_class::<TraceRecorder>()?;
+    module.add_function(wrap_pyfunction!(checked_max_events, module)?)
+}
+
+/// Return the argument `max_events` of a trace as an int, or raise.
+#[pyfunction]
+fn checked_max_events(max_events: &Bound<'_, PyAny>) -> PyResult<usize> {
+    extract_int(max_events, "accelerator.trace: max_events", "0 or more")
 }
 
 /// A trace that is being recorded, for `interlock.accelerator.trace`.
@@ -30,8 +37,7 @@ type Row = (&'static str, String, Option<DeviceIndex>, u64, String, f64, f64, u6
 #[pymethods]
 impl TraceRecorder {
     #[new]
-    fn new(py: Python<'_>, most: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let most = extract_int(most, "accelerator.trace: max_events", "0 or more")?;
+    fn new(py: Python<'_>, most: usize) -> PyResult<Self> {
         detach(py, || CoreTrace::start(most))
             .into_py_result(py)
             .map(|trace| TraceRecorder(Mutex::new(Some(trace))))

@@ -37,7 +37,10 @@ pub use engine::{BackwardArgs, backward, grad};
 pub use hooks::HookHandle;
 pub use multi_grad::{MultiGradHook, MultiGradMode, register_multi_grad_hook};
 pub use nesting::{PassThreads, pass_object, queue_callback, set_pass_threads};
-pub use stream_sync::{set_override_stale_capture_stream, set_warn_on_accumulate_grad_stream_mismatch};
+pub use stream_sync::{
+    overrides_stale_capture_stream, set_override_stale_capture_stream,
+    set_warn_on_accumulate_grad_stream_mismatch, warns_on_accumulate_grad_stream_mismatch,
+};
 
 /// Returns a gradient of a pass that is not recorded: without the history that a function of the program may have given
 /// it.

@@ -26,11 +26,23 @@ pub fn set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) {
     WARNS_OF_MISMATCH.store(enabled, Ordering::Relaxed);
 }
 
+/// Returns whether [`set_warn_on_accumulate_grad_stream_mismatch`] has enabled the warning.
+#[must_use]
+pub fn warns_on_accumulate_grad_stream_mismatch() -> bool {
+    WARNS_OF_MISMATCH.load(Ordering::Relaxed)
+}
+
 /// Sets what happens if a stream is captured into a graph and a gradient would be passed on to a stream that is not:
 /// PyTorch's function of this name. If true, the node of the forward operation runs on the captured stream. If false, the
 /// default, a default stream is an error, and others are used as they are.
 pub fn set_override_stale_capture_stream(enabled: bool) {
     OVERRIDES_STALE_STREAMS.store(enabled, Ordering::Relaxed);
+}
+
+/// Returns what [`set_override_stale_capture_stream`] has set.
+#[must_use]
+pub fn overrides_stale_capture_stream() -> bool {
+    OVERRIDES_STALE_STREAMS.load(Ordering::Relaxed)
 }
 
 /// Warns once that the gradients of a leaf were computed on several streams.

@@ -128,16 +128,34 @@ pub fn set_config(config: AllocatorConfig) -> Result<()> {
     config.check()?;
     let is_uncached = active().is_uncached;
     let config = Arc::new(AllocatorConfig { caching: config.caching && !is_uncached, ..config });
-    let replacement = ActiveConfig { config: Ok(config), source: Source::Program, is_uncached };
+    replace(Some(ActiveConfig { config: Ok(config), source: Source::Program, is_uncached }));
+    Ok(())
+}
+
+/// Ends the configuration of the program, if it has [set](set_config) one: the environment is read at the next use.
+pub fn unset_config() {
+    if program_config().is_some() {
+        replace(None);
+    }
+}
+
+/// Returns the configuration that the program has set; `None` if it has set none. Does not read the environment.
+pub fn program_config() -> Option<Arc<AllocatorConfig>> {
+    let process = PROCESS.lock();
+    let set = process.active.as_ref().filter(|active| matches!(active.source, Source::Program));
+    set.and_then(|active| active.config.clone().ok())
+}
+
+/// Replaces the active configuration, and informs the allocators.
+fn replace(replacement: Option<ActiveConfig>) {
     let mut process = PROCESS.lock();
-    let replaced = process.active.replace(replacement);
+    let replaced = std::mem::replace(&mut process.active, replacement);
     process.changes += 1;
     let pending = process.changes + 1;
     // With the lock, so that a word never gets an earlier number after a later one.
     process.watches.retain(|watch| watch.upgrade().inspect(|watch| watch.set(pending)).is_some());
     drop(process);
     drop(replaced);
-    Ok(())
 }
 
 /// Detects changes of the active configuration for an allocator, which observes them with one load.

@@ -14,7 +14,7 @@ mod tests;
 mod value;
 
 pub(crate) use active::{ConfigWatch, active};
-pub use active::{Source, config, config_source, set_config};
+pub use active::{Source, config, config_source, program_config, set_config, unset_config};
 pub use keys::{AllocatorConfig, Applies, KEYS, Key, Requirement};
 pub use roundup::RoundupDivisions;
 pub use value::{Backend, Value};

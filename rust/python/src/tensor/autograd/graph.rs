@@ -32,6 +32,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_warn_on_accumulate_grad_stream_mismatch, module)?)?;
     module.add_function(wrap_pyfunction!(set_override_stale_capture_stream, module)?)?;
     // Not in `__all__`: private.
+    module.setattr("_stream_options", wrap_pyfunction!(_stream_options, module)?)?;
     module.setattr("_ChangeObservation", module.py().get_type::<PyChangeObservation>())?;
     module.setattr("_storage_version", wrap_pyfunction!(_storage_version, module)?)?;
     module.setattr("_input_grad_buffers", wrap_pyfunction!(_input_grad_buffers, module)?)
@@ -218,6 +219,12 @@ fn set_override_stale_capture_stream(enabled: &Bound<'_, PyAny>) -> PyResult<()>
     let enabled = extract_enabled("set_override_stale_capture_stream", enabled)?;
     core::set_override_stale_capture_stream(enabled);
     Ok(())
+}
+
+/// Return what the two functions before have set.
+#[pyfunction]
+fn _stream_options() -> (bool, bool) {
+    (core::warns_on_accumulate_grad_stream_mismatch(), core::overrides_stale_capture_stream())
 }
 
 /// Returns the identity of the storage of a tensor and its version. `None` for an inference tensor, which no node
