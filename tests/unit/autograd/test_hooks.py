@@ -178,6 +178,9 @@ def test_wrong_results_of_node_hooks_are_errors() -> None:
     cases: list[tuple[str, Any, type[Exception], str]] = [
         ("register_prehook", lambda grads: grads[0], TypeError, "a tuple of Tensors or None, got Tensor"),
         ("register_prehook", lambda grads: (), ArgumentError, "must be 1, got 0"),
+        ("register_prehook", lambda grads: (1, 2), ArgumentError, "must be 1, got 2"),
+        ("register_prehook", lambda grads: (1,), TypeError, "must be a Tensor or None, got int"),
+        ("register_hook", lambda inputs, results: ("a",), ArgumentError, "must be 2, got 1"),
         ("register_hook", lambda inputs, results: inputs[:1], ArgumentError, "must be 2, got 1"),
         ("register_hook", lambda inputs, results: (inputs[0],) * 2, ArgumentError, "must be None where"),
     ]
@@ -284,7 +287,7 @@ def test_register_hook_refuses_tensors_without_gradient_and_other_objects() -> N
         leaf(1).register_hook(3)  # type: ignore[arg-type]
     x = leaf(1)
     x.register_post_accumulate_grad_hook(lambda leaf: leaf)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="must be None, got Tensor"):
+    with pytest.raises(RuntimeError, match="must be None, got a Tensor"):
         (x * 2).backward()
 
 
@@ -624,3 +627,32 @@ def test_gradient_that_a_hook_has_resized_is_an_error_of_the_next_node(place: st
         with pytest.raises(ShapeError, match=text):
             total.backward(retain_graph=True)
     assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    ("change", "retained"),
+    [
+        (lambda base, view: view.mul_(3), True),
+        (lambda base, view: view.mul_(3).mul_(1), True),
+        # The node of the view is replaced when it is next queried.
+        (lambda base, view: (base.mul_(3), view.grad_fn), True),
+        (lambda base, view: (view[1:].mul_(1), view.mul_(3)), True),
+        (lambda base, view: base.mul_(3), False),
+        (lambda base, view: view[:].mul_(3), False),
+    ],
+)
+def test_retained_gradient_of_a_changed_view_is_that_of_its_value(change: Any, retained: bool) -> None:
+    for uses_new_value in (True, False):
+        x = leaf(1, 1)
+        base = x * 2
+        view = base.view(2)
+        view.retain_grad()
+        old = view * 7
+        change(base, view)
+        total = (view * 5 + old if uses_new_value else old).sum()
+        total.backward()
+        moved = [5.0, 5.0] if uses_new_value else None
+        assert x.grad is not None
+        assert x.grad.tolist() == ([44.0, 44.0] if uses_new_value else [14.0, 14.0])
+        expected = moved if uses_new_value or retained else [7.0, 7.0]
+        assert (None if view.grad is None else view.grad.tolist()) == expected

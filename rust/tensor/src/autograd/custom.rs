@@ -166,7 +166,7 @@ pub fn record(call: &CustomRecord<'_>, function: Arc<dyn CustomFunction>) -> Res
         if let (Some(given), Some(result)) = (given, result)
             && is_differentiable(given)
         {
-            set_grad_fn(result, GradFn { node: node.clone(), output });
+            set_grad_fn(result, GradFn { node: node.clone(), output }, result.current_version());
         }
     }
     if let Some(function) = node.custom_function() {

@@ -99,17 +99,8 @@ pub(crate) fn grad_fn(op: &'static str, tensor: &Tensor) -> Result<Option<GradFn
     check_creation_meta(op, &view)?;
     // The base was changed in place: the history of the view is now derived from the base.
     let own = GradFn::only(node_of_view(&view.base, tensor.layout())?);
-    let mut meta = tensor.meta_mut();
-    let retains_grad = meta.retains_grad;
-    meta.grad_fn = Some(own.clone());
-    if let Some(view) = &mut meta.view {
-        view.version = version;
-    }
-    drop(meta);
     drop(current);
-    if retains_grad {
-        own.node.hooks.write().retain(0, tensor);
-    }
+    set_grad_fn(tensor, own.clone(), version);
     created(&own)?;
     Ok(Some(own))
 }
@@ -145,20 +136,23 @@ pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
     let view = target.meta().view.clone();
     let Some(view) = view else {
         let grad_fn = GradFn::only(node);
-        set_grad_fn(target, grad_fn.clone());
+        set_grad_fn(target, grad_fn.clone(), target.current_version());
         return created(&grad_fn);
     };
     // Elements that share a memory location were assigned the same value, and the location has one gradient.
     let layout = target.layout().without_expanded_dims();
     let grad_fn = GradFn::only(copy_slices(&view.base, layout, node)?);
-    set_grad_fn(&view.base, grad_fn.clone());
-    // The view's own node is created from the base's when it is next queried.
-    created(&grad_fn)
+    set_grad_fn(&view.base, grad_fn.clone(), view.base.current_version());
+    created(&grad_fn)?;
+    // The view's own node is created from the base's when it is next queried, unless it receives the retained gradient.
+    if target.retains_grad() {
+        self::grad_fn("grad_fn", target)?;
+    }
+    Ok(())
 }
 
-/// Replaces the `grad_fn` of a tensor and moves its retained gradient to the new node.
-pub(crate) fn set_grad_fn(target: &Tensor, grad_fn: GradFn) {
-    let version = target.current_version();
+/// Replaces the `grad_fn` of a tensor, which is valid for `version`, and moves its retained gradient to the new node.
+pub(crate) fn set_grad_fn(target: &Tensor, grad_fn: GradFn, version: u32) {
     let mut meta = target.meta_mut();
     let retains_grad = meta.retains_grad;
     let old = meta.grad_fn.replace(grad_fn.clone());
