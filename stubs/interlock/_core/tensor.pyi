@@ -1131,8 +1131,9 @@ class Tensor:
         receives the gradient of the value before the change.
 
         Args:
-            hook: Called with the gradient. It returns None, or a tensor of the same shape, dtype and device to use
-                instead. An exception ends the backward pass and propagates.
+            hook: Called with the gradient, or with None if the backward functions return none. It returns None, or a tensor
+                of the same shape, dtype and device to use instead of a gradient. An exception ends the backward pass and
+                propagates.
 
         Returns:
             A handle whose `remove` removes the hook.

@@ -14,6 +14,8 @@ from interlock import Tensor
 from interlock.autograd import Function, graph
 from interlock.autograd.anomaly_mode import detect_anomaly
 
+from tests.helpers.subprocess import eval_python
+
 
 def leaf(*values: float, **options: Any) -> Tensor:
     return interlock.tensor(values, dtype=interlock.float64, requires_grad=True, **options)
@@ -504,3 +506,60 @@ def test_leaf_that_became_the_result_of_an_operation_is_an_error(change: Callabl
     assert found.tolist() == [2.0]
     # The new value has a history.
     assert interlock.autograd.grad(x * 3, other)[0].tolist() == [3.0]
+
+
+def test_pass_accumulates_only_in_its_inputs() -> None:
+    for as_edge in (False, True):
+        x, z = leaf(1), leaf(1)
+        log: list[str] = []
+        x.register_hook(lambda grad, log=log: log.append("hook"))
+        x.register_post_accumulate_grad_hook(lambda leaf, log=log: log.append("accumulated"))
+        root = interlock.autograd.graph.get_gradient_edge(x) if as_edge else x
+        one = interlock.ones(1)
+        interlock.autograd.backward([root, z * 2], [one, one], inputs=[z])
+        assert (x.grad, z.grad.tolist(), log) == (None, [2.0], [])
+        # Also with a use of the leaf that the pass does not visit.
+        interlock.autograd.backward([root, x * 3, z * 2], [one, one, one], inputs=[z])
+        assert (x.grad, z.grad.tolist(), log) == (None, [4.0], [])
+        # As in PyTorch the hooks of the only output run.
+        x.backward(one, inputs=[x * 2])
+        assert (x.grad, log) == (None, ["hook"])
+        interlock.autograd.backward([root], [one], inputs=[x])
+        assert (x.grad.tolist(), log) == ([1.0], ["hook", "hook", "accumulated"])
+
+
+def test_hooks_of_several_outputs_run_only_if_an_input_depends_on_them() -> None:
+    x, z = leaf(1), leaf(1)
+    y = x * 2
+    y.retain_grad()
+    log: list[list[float]] = []
+    y.register_hook(lambda grad: log.append(grad.tolist()))
+    interlock.autograd.backward([y, z * 2], [interlock.ones(1)] * 2, inputs=[z])
+    assert (x.grad, y.grad, z.grad.tolist(), log) == (None, None, [2.0], [])
+
+
+def test_leaves_among_the_outputs_are_complete_first() -> None:
+    log: list[str] = []
+    x, y, z = leaf(1), leaf(1), leaf(1)
+    for name, tensor in (("x", x), ("y", y), ("z", z)):
+        tensor.register_post_accumulate_grad_hook(lambda leaf, name=name: log.append(name))
+    interlock.autograd.backward([y * 2, x, z], [interlock.ones(1)] * 3)
+    assert log == ["x", "z", "y"]
+
+
+def test_signal_interrupts_a_pass_between_small_nodes() -> None:
+    program = """
+import signal, interlock
+w = interlock.ones(1, requires_grad=True)
+y = w
+for _ in range(300_000):
+    y = y * 1.0
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+result = "completed"
+try:
+    y.backward()
+except KeyboardInterrupt:
+    result = str(w.grad)
+"""
+    assert eval_python(program) == "None"

@@ -656,3 +656,114 @@ def test_retained_gradient_of_a_changed_view_is_that_of_its_value(change: Any, r
         assert x.grad.tolist() == ([44.0, 44.0] if uses_new_value else [14.0, 14.0])
         expected = moved if uses_new_value or retained else [7.0, 7.0]
         assert (None if view.grad is None else view.grad.tolist()) == expected
+
+
+class NoGradient(interlock.autograd.Function):
+    """Has a backward function that returns no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> None:
+        return None
+
+
+class Identity(interlock.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, materialize: bool) -> Tensor:
+        ctx.set_materialize_grads(materialize)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        return grad, None
+
+
+def test_hooks_of_tensors_without_a_gradient_receive_none() -> None:
+    log: list[Any] = []
+    x = leaf(1)
+    y = x * 2
+    node = y.grad_fn
+    assert node is not None
+    y.register_hook(lambda grad: log.append(("hook of y", grad)))
+    node.register_prehook(lambda grads: log.append(("before", grads)))
+    node.register_hook(lambda inputs, grads: log.append(("after", inputs, grads)))
+    x.register_hook(lambda grad: log.append(("hook of x", grad)))
+    accumulate = node.next_functions[0][0]
+    assert accumulate is not None
+    accumulate.register_prehook(lambda grads: log.append(("before x", grads)))
+    accumulate.register_hook(lambda inputs, grads: log.append(("after x", inputs, grads)))
+    x.register_post_accumulate_grad_hook(lambda leaf: log.append(("accumulated", leaf.grad)))
+    graph.register_multi_grad_hook((x, y), lambda grads: log.append(("all", grads)))
+    NoGradient.apply(y).backward(retain_graph=True)
+    ends = [
+        ("before x", (None,)),
+        ("accumulated", None),
+        ("after x", (), (None,)),
+    ]
+    first = [
+        ("hook of y", None),
+        ("before", (None,)),
+        ("after", (None, None), (None,)),
+        ("hook of x", None),
+        ("all", [None, None]),
+    ]
+    assert log == first + ends
+    assert x.grad is None
+    log.clear()
+    assert interlock.autograd.grad(NoGradient.apply(y), x, allow_unused=True) == (None,)
+    assert log == first
+
+
+def test_leaf_waits_for_a_use_without_a_gradient() -> None:
+    for order in (1, -1):
+        log: list[list[float]] = []
+        x = leaf(1)
+        x.register_hook(lambda grad, log=log: log.append(grad.tolist()))
+        uses = [NoGradient.apply, lambda x: x * 3][::order]
+        (uses[0](x) + uses[1](x)).backward()
+        assert log == [[3.0]]
+        assert x.grad is not None
+        assert x.grad.tolist() == [3.0]
+
+
+@pytest.mark.parametrize("source", ["post", "pre", "function"])
+def test_function_without_a_gradient_runs_with_zeros_or_none(source: str) -> None:
+    for materialize in (True, False):
+        x = leaf(1, 2)
+        y = Identity.apply(x, materialize)
+        z = NoGradient.apply(y) if source == "function" else y * 3
+        if source == "post":
+            z.grad_fn.register_hook(lambda inputs, grads: (None,) * len(inputs))
+        if source == "pre":
+            z.grad_fn.register_prehook(lambda grads: (None,))
+        z.sum().backward()
+        found = None if x.grad is None else x.grad.tolist()
+        assert found == ([0.0, 0.0] if materialize else None)
+
+
+def test_hook_may_not_return_a_gradient_where_there_is_none() -> None:
+    for method in ("register_hook", "register_prehook"):
+        y = leaf(1) * 2
+        owner = y if method == "register_hook" else y.grad_fn
+        result = interlock.ones(1) if method == "register_hook" else (interlock.ones(1),)
+        getattr(owner, method)(lambda grad, result=result: result)
+        with pytest.raises(RuntimeError, match="must be None where the gradient is None, got a tensor"):
+            NoGradient.apply(y).backward()
+
+
+def test_pass_without_a_gradient_ignores_changed_and_released_tensors() -> None:
+    x = leaf(1)
+    base = x * 1
+    y = base * base
+    base.add_(1)
+    NoGradient.apply(y).backward()
+    assert x.grad is None
+    z = x * x
+    z.backward(retain_graph=True)
+    z.backward()
+    NoGradient.apply(z).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [4.0]

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
-use interlock::accelerator::Stream;
+use interlock::accelerator::{Stream, check_interrupts};
 use interlock::autograd::{Mode, scope_barrier, set_grad_enabled};
 
 use super::custom::GradBuffers;
@@ -110,6 +110,9 @@ fn leaf_of_input(tensor: &Tensor) -> Result<AccumulateGrad> {
     Ok(existing.unwrap_or_else(|| AccumulateGrad::new(tensor)))
 }
 
+/// The number of nodes between two checks for interrupts.
+const NODES_PER_CHECK: u64 = 256;
+
 /// A node whose gradient is complete, ordered from the newest to the oldest.
 struct ReadyNode(Arc<Node>);
 
@@ -130,12 +133,10 @@ impl Ord for ReadyNode {
     }
 }
 
-/// A leaf that has received gradients, and their sum.
+/// A leaf that an edge has led to, and the sum of its gradients, if there were any.
 struct LeafBuffer {
     leaf: Tensor,
-    sum: Tensor,
-    /// The number of leaves that received their first gradient before this one.
-    order: usize,
+    sum: Option<Tensor>,
 }
 
 /// The edges whose gradients a pass computes, and the gradients that it has computed.
@@ -185,6 +186,8 @@ impl Targets {
 }
 
 struct GraphTask {
+    /// The edges of the outputs. Their gradients are delivered.
+    roots: Vec<(Edge, Option<Tensor>)>,
     retain_graph: bool,
     create_graph: bool,
     ready: BinaryHeap<ReadyNode>,
@@ -192,8 +195,6 @@ struct GraphTask {
     input_buffers: HashMap<u64, Gradients>,
     /// The leaves that have not received all gradients yet, by identity.
     leaf_buffers: HashMap<usize, LeafBuffer>,
-    /// The number of leaves that have received a gradient.
-    leaf_count: usize,
     /// For each leaf the oldest node with an edge to it, by the identity of the leaf: no gradient arrives after it.
     last_nodes: HashMap<usize, u64>,
     /// The edges whose gradients are computed, or `None` to accumulate in all leaves.
@@ -224,7 +225,7 @@ impl GraphTask {
                 }
                 Source::Edge(edge) => (edge.edge().clone(), kind(edge.edge())),
             };
-            roots.push((edge, root_gradient(op, &kind, gradient.as_ref())?));
+            roots.push((edge, Some(root_gradient(op, &kind, gradient.as_ref())?)));
         }
         let graph = Graph::of(roots.iter().map(|(edge, _)| edge))?;
         let accumulates = targets.is_none();
@@ -235,12 +236,12 @@ impl GraphTask {
             graph.expect_multi_grad(&mut multi_grad_calls, roots.iter().map(|(edge, _)| edge), needs);
         }
         let mut task = GraphTask {
+            roots: Vec::new(),
             retain_graph: request.retain_graph,
             create_graph: request.create_graph,
             ready: BinaryHeap::new(),
             input_buffers: HashMap::new(),
             leaf_buffers: HashMap::new(),
-            leaf_count: 0,
             last_nodes: graph.last_nodes,
             targets,
             accumulates,
@@ -248,16 +249,18 @@ impl GraphTask {
             stream_sync: StreamSync::default(),
         };
         let _mode = set_grad_enabled(task.create_graph);
-        roots.into_iter().try_for_each(|(edge, gradient)| task.deliver(op, &edge, gradient))?;
+        // As in PyTorch: the hooks of the only root run even if no input depends on it.
+        if needed > 1 {
+            roots.retain(|(edge, _)| task.needs(edge));
+        }
+        roots.iter_mut().try_for_each(|(edge, gradient)| task.deliver(op, edge, gradient.take()))?;
+        task.roots = roots;
         Ok(task)
     }
 
     fn run(mut self) -> Result<Vec<Option<Tensor>>> {
         let _mode = set_grad_enabled(self.create_graph);
-        let done = self.visit_all().and_then(|()| {
-            let _barrier = scope_barrier();
-            self.multi_grad_calls.finish()
-        });
+        let done = self.visit_all();
         // The program can access gradients that were delivered before an error, too.
         let joined = self.stream_sync.sync_current_streams();
         done.and(joined)?;
@@ -266,7 +269,13 @@ impl GraphTask {
     }
 
     fn visit_all(&mut self) -> Result<()> {
-        while let Some(ReadyNode(node)) = self.ready.pop() {
+        let roots = std::mem::take(&mut self.roots);
+        self.finish_leaves(roots.iter().map(|(edge, _)| edge), None)?;
+        for visited in 1u64.. {
+            let Some(ReadyNode(node)) = self.ready.pop() else { break };
+            if visited % NODES_PER_CHECK == 0 {
+                check_interrupts()?;
+            }
             let gradients = self.input_buffers.remove(&node.sequence).unwrap_or_default();
             // As in PyTorch: scopes that functions of the program leave open end with the node.
             let barrier = scope_barrier();
@@ -275,13 +284,9 @@ impl GraphTask {
             let running = note_running(&node);
             self.visit(&node, gradients).map_err(|error| anomaly::add_stack(&node, error))?;
             drop((running, stream, barrier));
-            self.finish_leaves_of(&node)?;
+            self.finish_leaves(node.edges.iter().flatten(), Some(node.sequence))?;
         }
-        // Leaves with a consumer that received no gradient, in the order of their first gradient.
-        let mut rest =
-            try_collect(self.leaf_buffers.len(), self.leaf_buffers.drain().map(|(_, buffer)| buffer))?;
-        rest.sort_unstable_by_key(|buffer| buffer.order);
-        rest.into_iter().try_for_each(|buffer| self.finish_leaf(buffer))
+        Ok(())
     }
 
     fn visit(&mut self, node: &Arc<Node>, mut gradients: Gradients) -> Result<()> {
@@ -328,7 +333,7 @@ impl GraphTask {
             return Err("anomaly mode must be off");
         }
         let buffer = |edge: &Edge| match edge {
-            Edge::Leaf(leaf) => self.leaf_buffers.get(&leaf.identity()).map(|buffer| &buffer.sum),
+            Edge::Leaf(leaf) => self.leaf_buffers.get(&leaf.identity())?.sum.as_ref(),
             Edge::Node(grad_fn) => {
                 self.input_buffers.get(&grad_fn.node.sequence)?.get(grad_fn.output)?.as_ref()
             }
@@ -346,33 +351,28 @@ impl GraphTask {
     }
 
     /// Delivers a gradient that `source` has computed to an edge, converted to the shape, type and device of the tensor that
-    /// it belongs to.
-    fn deliver(&mut self, source: &str, edge: &Edge, gradient: Tensor) -> Result<()> {
-        let gradient = convert(source, edge, &gradient)?;
-        let _stream = self.stream_sync.enter_consumer_stream(edge, &gradient)?;
+    /// it belongs to. As in PyTorch the consumer runs even if it receives none.
+    fn deliver(&mut self, source: &str, edge: &Edge, gradient: Option<Tensor>) -> Result<()> {
+        let gradient = gradient.map(|gradient| convert(source, edge, &gradient)).transpose()?;
+        let enter = |gradient| self.stream_sync.enter_consumer_stream(edge, gradient);
+        let _stream = gradient.as_ref().map(enter).transpose()?.flatten();
         match edge {
             Edge::Leaf(leaf) => self.deliver_to_leaf(leaf, gradient),
             Edge::Node(grad_fn) => self.deliver_to_node(grad_fn, gradient),
         }
     }
 
-    fn deliver_to_leaf(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
+    fn deliver_to_leaf(&mut self, leaf: &Tensor, gradient: Option<Tensor>) -> Result<()> {
         let (leaf, gradient) = of_current_data(leaf, gradient)?;
         let id = leaf.identity();
-        let (sum, order) = match self.leaf_buffers.remove(&id) {
-            Some(buffer) => (Some(buffer.sum), buffer.order),
-            None => {
-                self.leaf_count += 1;
-                (None, self.leaf_count)
-            }
-        };
+        let sum = self.leaf_buffers.remove(&id).and_then(|buffer| buffer.sum);
         let sum = add(sum, gradient, self.create_graph)?;
         try_reserve_one(&mut self.leaf_buffers)?;
-        self.leaf_buffers.insert(id, LeafBuffer { leaf, sum, order });
+        self.leaf_buffers.insert(id, LeafBuffer { leaf, sum });
         Ok(())
     }
 
-    fn deliver_to_node(&mut self, grad_fn: &GradFn, gradient: Tensor) -> Result<()> {
+    fn deliver_to_node(&mut self, grad_fn: &GradFn, gradient: Option<Tensor>) -> Result<()> {
         let node = &grad_fn.node;
         if !self.input_buffers.contains_key(&node.sequence) {
             let needed = self.ready.len().saturating_add(1);
@@ -383,17 +383,21 @@ impl GraphTask {
         }
         let gradients = self.input_buffers.get_mut(&node.sequence);
         if let Some(buffer) = gradients.and_then(|gradients| gradients.get_mut(grad_fn.output)) {
-            *buffer = Some(add(buffer.take(), gradient, self.create_graph)?);
+            *buffer = add(buffer.take(), gradient, self.create_graph)?;
         }
         Ok(())
     }
 
-    /// Finishes the leaves to which no later node delivers a gradient.
-    fn finish_leaves_of(&mut self, node: &Node) -> Result<()> {
-        for edge in node.edges.iter().flatten() {
+    /// Finishes the leaves among edges of a node, or of the roots, to which no later node delivers a gradient.
+    fn finish_leaves<'e>(
+        &mut self,
+        edges: impl Iterator<Item = &'e Edge>,
+        source: Option<u64>,
+    ) -> Result<()> {
+        for edge in edges {
             let Edge::Leaf(leaf) = edge else { continue };
             let id = leaf.identity();
-            if self.last_nodes.get(&id) == Some(&node.sequence)
+            if self.last_nodes.get(&id).copied() == source
                 && let Some(buffer) = self.leaf_buffers.remove(&id)
             {
                 self.finish_leaf(buffer)?;
@@ -404,39 +408,40 @@ impl GraphTask {
 
     /// Accumulates or captures the complete gradient of a leaf.
     fn finish_leaf(&mut self, buffer: LeafBuffer) -> Result<()> {
-        let LeafBuffer { leaf, sum, .. } = buffer;
+        let LeafBuffer { leaf, sum } = buffer;
         let _barrier = scope_barrier();
         let _stream = self.stream_sync.enter_leaf_stream(&leaf)?;
         let hooks = HookCalls::of(&leaf.meta().leaf_hooks);
         let Some(hooks) = hooks else { return self.store(&leaf, sum) };
-        let mut gradients = vec![Some(sum)];
+        let mut gradients = vec![sum];
         hooks.call_tensor(&mut gradients, &mut self.multi_grad_calls)?;
-        if !self.accumulates {
-            return gradients.pop().flatten().map_or(Ok(()), |gradient| self.store(&leaf, gradient));
+        if !self.accumulates_in(&leaf) {
+            return self.store(&leaf, gradients.pop().flatten());
         }
         hooks.call_pre(&mut gradients)?;
         let accumulated = if hooks.has_post() { gradients.clone() } else { Vec::new() };
-        if let Some(gradient) = gradients.pop().flatten() {
-            self.store(&leaf, gradient)?;
-        }
+        self.store(&leaf, gradients.pop().flatten())?;
         hooks.call_post_accumulate(&leaf)?;
         hooks.call_post(&mut Vec::new(), &accumulated)
     }
 
-    fn store(&mut self, leaf: &Tensor, gradient: Tensor) -> Result<()> {
-        if self.accumulates {
-            // The leaf may have been frozen or detached since the graph was recorded.
-            if grad_fn("backward", leaf)?.is_some() {
-                return Err(err_moved_leaf());
-            }
-            return if leaf.requires_grad() {
-                accumulate_grad(leaf, gradient, self.create_graph)
-            } else {
-                Ok(())
-            };
+    /// Returns whether the pass accumulates the gradient of a leaf. The only root may be a leaf that it does not.
+    fn accumulates_in(&self, leaf: &Tensor) -> bool {
+        let key = EdgeKey::Leaf(leaf.identity());
+        self.accumulates && self.targets.as_ref().is_none_or(|targets| targets.contains(key))
+    }
+
+    fn store(&mut self, leaf: &Tensor, gradient: Option<Tensor>) -> Result<()> {
+        let Some(gradient) = gradient else { return Ok(()) };
+        if !self.accumulates_in(leaf) {
+            self.capture_grad(EdgeKey::Leaf(leaf.identity()), &gradient);
+            return Ok(());
         }
-        self.capture_grad(EdgeKey::Leaf(leaf.identity()), &gradient);
-        Ok(())
+        // The leaf may have been frozen or detached since the graph was recorded.
+        if grad_fn("backward", leaf)?.is_some() {
+            return Err(err_moved_leaf());
+        }
+        if leaf.requires_grad() { accumulate_grad(leaf, gradient, self.create_graph) } else { Ok(()) }
     }
 
     /// Stores a gradient if the pass returns it.
@@ -550,12 +555,14 @@ fn can_accumulate_inplace(tensor: &Tensor) -> bool {
     tensor.is_uniquely_owned() && tensor.is_contiguous()
 }
 
-fn add(sum: Option<Tensor>, gradient: Tensor, create_graph: bool) -> Result<Tensor> {
-    let Some(sum) = sum else { return Ok(gradient) };
-    if !create_graph && can_accumulate_inplace(&sum) {
-        return add_unrecorded(sum, &gradient);
+fn add(sum: Option<Tensor>, gradient: Option<Tensor>, create_graph: bool) -> Result<Option<Tensor>> {
+    match (sum, gradient) {
+        (Some(sum), Some(gradient)) if create_graph || !can_accumulate_inplace(&sum) => {
+            sum.add(&gradient).map(Some)
+        }
+        (Some(sum), Some(gradient)) => add_unrecorded(sum, &gradient).map(Some),
+        (sum, gradient) => Ok(sum.or(gradient)),
     }
-    sum.add(&gradient)
 }
 
 /// Calls `access` while it is the only accumulation in `grad` of a tensor.
@@ -588,7 +595,7 @@ fn own_gradient(leaf: &Tensor, gradient: &Tensor) -> Result<Tensor> {
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
 /// concurrently.
 fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
-    let (tensor, gradient) = of_current_data(tensor, gradient)?;
+    let (tensor, Some(gradient)) = of_current_data(tensor, Some(gradient))? else { return Ok(()) };
     let gradient = if create_graph { gradient } else { without_history(gradient) };
     loop {
         let Some(old) = tensor.grad() else {
@@ -622,10 +629,7 @@ fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Res
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
-    use crate::recording::NodeBuilder;
     use crate::tensor::KEYS;
     use crate::testing::doubles;
 
@@ -650,39 +654,5 @@ mod tests {
             // There are about four edges for each input.
             assert!(visits < 20 * COUNT, "{visits}");
         }
-    }
-
-    #[test]
-    fn leaves_without_a_last_gradient_finish_in_the_order_of_their_first() {
-        const COUNT: usize = 16;
-        let names = Arc::new(Mutex::new(Vec::new()));
-        let named = |name: usize| {
-            let (leaf, names) = (leaf(), names.clone());
-            let note = move |_: &Tensor| {
-                names.lock().unwrap().push(name);
-                Ok(None)
-            };
-            leaf.register_hook(Arc::new(note)).unwrap();
-            leaf
-        };
-        // The leaf with the last number receives its gradient first.
-        let late: Vec<Tensor> = (0..2 * COUNT).map(named).collect();
-        // The oldest node that uses these leaves receives no gradient.
-        let joined = crate::cat(&late, 0).unwrap();
-        let builder = NodeBuilder::new("NoGradientBackward0", &[&joined]).unwrap().unwrap();
-        let mut total = doubles(&[0.0], &[1]);
-        builder.set_history(&total, |_, _| Ok(vec![None])).unwrap();
-        for [second, first] in late.as_chunks().0 {
-            let older = second.mul(2.0).unwrap();
-            // This leaf is finished between the two others.
-            let early = named(usize::MAX);
-            let newer = crate::cat(&[early, first.clone()], 0).unwrap().sum(None, false).unwrap();
-            total = total.add(&older).unwrap().add(&newer).unwrap();
-        }
-        total.sum(None, false).unwrap().backward().unwrap();
-        let mut names = std::mem::take(&mut *names.lock().unwrap());
-        names.retain(|name| *name != usize::MAX);
-        let expected: Vec<usize> = (0..2 * COUNT).rev().collect();
-        assert_eq!(names, expected);
     }
 }

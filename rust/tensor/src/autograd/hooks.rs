@@ -27,15 +27,18 @@ impl HookCalls {
     /// Calls the hooks of tensors in the order of registration. Each may replace the gradient.
     pub fn call_tensor(&self, gradients: &mut [Option<Tensor>], calls: &mut MultiGradCalls) -> Result<()> {
         for (output, Registered { hook, .. }) in &self.0.tensor {
-            // A result without a gradient has none to change.
-            let Some(Some(gradient)) = gradients.get_mut(*output) else { continue };
+            let Some(gradient) = gradients.get_mut(*output) else { continue };
             if let Some(part) = (&**hook as &dyn Any).downcast_ref::<MultiGradPart>() {
-                calls.deliver(part, gradient)?;
+                calls.deliver(part, gradient.as_ref())?;
                 continue;
             }
-            if let Some(replacement) = hook.call(gradient)? {
-                GradientKind::of(gradient).check("register_hook", RETURNED, &replacement)?;
-                *gradient = replacement;
+            let replacement = match gradient {
+                Some(gradient) => hook.call(gradient)?,
+                None => hook.call_without_gradient()?,
+            };
+            if let Some(replacement) = replacement {
+                check_replacement("register_hook", gradient.as_ref(), &replacement)?;
+                *gradient = Some(replacement);
             }
         }
         Ok(())
@@ -83,18 +86,19 @@ fn replace_all(
         return Err(Error::value(op, argument, expected, replacements.len()));
     }
     for (gradient, replacement) in gradients.iter().zip(&replacements) {
-        match (gradient, replacement) {
-            (Some(gradient), Some(replacement)) => {
-                GradientKind::of(gradient).check(op, RETURNED, replacement)?;
-            }
-            (None, Some(_)) => {
-                return Err(Error::value(op, RETURNED, "be None where the gradient is None", "a tensor"));
-            }
-            (_, None) => {}
+        if let Some(replacement) = replacement {
+            check_replacement(op, gradient.as_ref(), replacement)?;
         }
     }
     *gradients = replacements;
     Ok(())
+}
+
+fn check_replacement(op: &'static str, gradient: Option<&Tensor>, replacement: &Tensor) -> Result<()> {
+    match gradient {
+        Some(gradient) => GradientKind::of(gradient).check(op, RETURNED, replacement),
+        None => Err(Error::value(op, RETURNED, "be None where the gradient is None", "a tensor")),
+    }
 }
 
 /// The node or leaf that owns a hook.

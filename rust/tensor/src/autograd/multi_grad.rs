@@ -216,21 +216,25 @@ impl MultiGradCalls {
         }
     }
 
-    /// Passes on the gradient of the tensor of a part. A hook that was registered during the pass waits for the next.
-    pub fn deliver(&mut self, part: &MultiGradPart, gradient: &Tensor) -> Result<()> {
+    /// Passes on the gradient of the tensor of a part, or that it has none. A hook that was registered during the pass waits
+    /// for the next.
+    pub fn deliver(&mut self, part: &MultiGradPart, gradient: Option<&Tensor>) -> Result<()> {
         let id = part.state.id;
         let Some(call) = self.calls.get_mut(&id) else { return Ok(()) };
-        let gradient = gradient.clone();
-        let gradient = if self.create_graph { gradient } else { without_history(gradient) };
-        if let Some(slot) = call.gradients.get_mut(part.index) {
-            *slot = Some(gradient.clone());
-        }
+        let own = |gradient| if self.create_graph { gradient } else { without_history(gradient) };
+        let gradient = gradient.cloned().map(own);
         call.missing = call.missing.saturating_sub(1);
         let is_due = match part.state.mode {
-            MultiGradMode::All => call.missing == 0,
+            MultiGradMode::All => {
+                if let Some(slot) = call.gradients.get_mut(part.index) {
+                    *slot = gradient;
+                }
+                call.missing == 0
+            }
             MultiGradMode::Any => {
-                call.gradients = vec![Some(gradient)];
-                true
+                let is_first = gradient.is_some();
+                call.gradients = vec![gradient];
+                is_first
             }
         };
         if !is_due {
@@ -240,14 +244,5 @@ impl MultiGradCalls {
             Some(call) => call.run(),
             None => Ok(()),
         }
-    }
-
-    /// Calls the hooks that wait for a gradient that the pass did not compute, because a backward function returned
-    /// none. In the order of their registration.
-    pub fn finish(&mut self) -> Result<()> {
-        let mut rest: Vec<Call> = self.calls.drain().map(|(_, call)| call).collect();
-        rest.retain(|call| call.state.mode == MultiGradMode::All);
-        rest.sort_unstable_by_key(|call| call.state.id);
-        rest.into_iter().try_for_each(Call::run)
     }
 }

@@ -28,22 +28,36 @@ pub(super) struct NodeCall<'a> {
 }
 
 impl NodeCall<'_> {
-    /// Runs the backward function with its hooks, passes each needed gradient to `deliver`, and frees the saved tensors
-    /// unless `retain_graph` is set.
+    /// Runs the backward function with its hooks, calls `deliver` for each needed edge, also without a gradient, and frees
+    /// the saved tensors unless `retain_graph` is set.
     pub fn run(
         self,
         node: &Arc<Node>,
         mut results: Gradients,
-        mut deliver: impl FnMut(&Edge, Tensor) -> Result<()>,
+        mut deliver: impl FnMut(&Edge, Option<Tensor>) -> Result<()>,
     ) -> Result<()> {
         let NodeCall { needed, retain_graph, hooks, buffers } = self;
         if let Some(hooks) = hooks {
             hooks.call_pre(&mut results)?;
         }
-        if !needed.contains(&true) && node.custom_function().is_none() {
-            // The result is an input of the pass: only the hooks run.
-            let none = try_from_elem(None, node.edges.len())?;
-            return hooks.map_or(Ok(()), |hooks| hooks.call_post(&mut { none }, &results));
+        let needed_edge = |input: usize| {
+            node.edges.get(input)?.as_ref().filter(|_| needed.get(input).copied().unwrap_or(false))
+        };
+        let free = || {
+            if !retain_graph {
+                node.free();
+            }
+        };
+        let is_zero = results.iter().all(Option::is_none);
+        if (is_zero || !needed.contains(&true)) && node.custom_function().is_none() {
+            // Only the hooks run: no gradient arrived, or none is needed because the result is an input of the pass.
+            if let Some(hooks) = hooks {
+                hooks.call_post(&mut try_from_elem(None, node.edges.len())?, &results)?;
+            }
+            if is_zero {
+                free();
+            }
+            return (0..node.edges.len()).filter_map(needed_edge).try_for_each(|edge| deliver(edge, None));
         }
         let saved = node.saved_values().ok_or_else(|| node.err_freed())?;
         // As in PyTorch all saved tensors must be unmodified, whichever gradients are needed.
@@ -53,21 +67,13 @@ impl NodeCall<'_> {
             }
         }
         let ctx = BackwardContext { node, saved, needed };
-        let free = || {
-            if !retain_graph {
-                node.free();
-            }
-        };
         let hooks = hooks.filter(|hooks| hooks.has_post());
-        let needed_edge = |input: usize| {
-            node.edges.get(input)?.as_ref().filter(|_| needed.get(input).copied().unwrap_or(false))
-        };
         if let (BackwardFn::PerInput(function), None, [Some(gradient)]) = (&node.function, hooks, &*results) {
             for input in 0..node.edges.len() {
                 if let Some(edge) = needed_edge(input) {
                     let gradient = function(&ctx, gradient, input)?;
                     anomaly::check_gradient(node, input, &gradient)?;
-                    deliver(edge, gradient)?;
+                    deliver(edge, Some(gradient))?;
                 }
             }
             drop((ctx, results));
@@ -84,7 +90,7 @@ impl NodeCall<'_> {
             }
             (BackwardFn::SeveralResults(function), results) => vec![Some(function(&ctx, results)?)],
             (function, [Some(gradient)]) => gradients(function, &ctx, gradient)?,
-            // A hook replaced the gradient by None: a zero gradient.
+            // The other functions have one result.
             _ => Vec::new(),
         };
         // Releases tensors that are not needed any more, whose memory the next operations can use.
@@ -109,12 +115,12 @@ impl NodeCall<'_> {
         if let Some(hooks) = hooks {
             hooks.call_post(&mut gradients, &results)?;
         }
-        gradients.into_iter().enumerate().try_for_each(|(input, gradient)| {
-            match (needed_edge(input), gradient) {
-                (Some(edge), Some(gradient)) => deliver(edge, gradient),
-                _ => Ok(()),
+        for input in 0..node.edges.len() {
+            if let Some(edge) = needed_edge(input) {
+                deliver(edge, gradients.get_mut(input).and_then(Option::take))?;
             }
-        })
+        }
+        Ok(())
     }
 }
 

@@ -25,6 +25,12 @@ pub trait TensorHook: Any + Send + Sync {
     /// Returns the gradient to use instead, or `None` to use the given one.
     fn call(&self, gradient: &Tensor) -> Result<Option<Tensor>>;
 
+    /// Called instead of [`call`](TensorHook::call) in a pass in which no backward function returned a gradient of the
+    /// tensor. The hook may not provide one, so a tensor that it returns is an error.
+    fn call_without_gradient(&self) -> Result<Option<Tensor>> {
+        Ok(None)
+    }
+
     /// Returns what a garbage collector visits in place of the hook, if that is another object.
     fn owned(&self) -> Option<&dyn Any> {
         None

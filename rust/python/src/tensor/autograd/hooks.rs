@@ -30,15 +30,24 @@ impl PyHook {
     pub(super) fn new(function: &str, hook: &Bound<'_, PyAny>) -> PyResult<Self> {
         extract_callable(hook, &format!("{function}: hook")).map(PyHook)
     }
+
+    /// Calls a hook of a tensor with a gradient or None.
+    fn call_with_gradient(&self, gradient: &Bound<'_, PyAny>) -> PyResult<Option<CoreTensor>> {
+        let result = call(self.0.bind(gradient.py()), gradient)?;
+        extract_optional_tensor("register_hook: the result of the hook", &result)
+    }
 }
 
 impl TensorHook for PyHook {
     fn call(&self, gradient: &CoreTensor) -> Result<Option<CoreTensor>> {
         call_program(|py| {
             let gradient = Bound::new(py, Tensor::from(gradient.clone()))?;
-            let result = call(self.0.bind(py), &gradient)?;
-            extract_optional_tensor("register_hook: the result of the hook", &result)
+            self.call_with_gradient(gradient.as_any())
         })
+    }
+
+    fn call_without_gradient(&self) -> Result<Option<CoreTensor>> {
+        call_program(|py| self.call_with_gradient(py.None().bind(py)))
     }
 }
 
@@ -224,8 +233,9 @@ impl Tensor {
     /// receives the gradient of the value before the change.
     ///
     /// Args:
-    ///     hook: Called with the gradient. It returns None, or a tensor of the same shape, dtype and device to use
-    ///         instead. An exception ends the backward pass and propagates.
+    ///     hook: Called with the gradient, or with None if the backward functions return none. It returns None, or a tensor
+    ///         of the same shape, dtype and device to use instead of a gradient. An exception ends the backward pass and
+    ///         propagates.
     ///
     /// Returns:
     ///     A handle whose `remove` removes the hook.
