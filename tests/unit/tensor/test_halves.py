@@ -305,3 +305,23 @@ def test_sums_are_accumulated_in_float32_and_rounded_once(dtype: interlock.dtype
     x, bias = row[:, :257], interlock.tensor([-256.0], dtype=dtype)
     assert functional.linear(x, x, bias).tolist() == [[1.0]]
     assert interlock.addmm(bias, x, x.t()).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "expected"),
+    [
+        (interlock.atan2, (0.005, 0.004), (-1.84e4, 2.93e4)),
+        (lambda x: interlock.stack([x, 2 * x]).std(), (0.001,), (0.0,)),
+    ],
+)
+def test_steps_of_gradients_may_be_out_of_the_range_of_float16(
+    function: Any, values: Any, expected: Any
+) -> None:
+    x = interlock.tensor(0.0005, dtype=interlock.float16, requires_grad=True)
+    (gradient,) = interlock.autograd.grad(x.rsqrt(), x)
+    assert gradient.item() == pytest.approx(-0.5 * x.item() ** -1.5, rel=1e-3)
+    inputs = [interlock.tensor(value, dtype=interlock.float16, requires_grad=True) for value in values]
+    total = sum(interlock.autograd.grad(function(*inputs), inputs, create_graph=True))
+    assert isinstance(total, interlock.Tensor)
+    found = [gradient.item() for gradient in interlock.autograd.grad(total, inputs)]
+    assert found == pytest.approx(expected, rel=1e-2, abs=5.0)

@@ -19,6 +19,12 @@ impl Tensor {
         NodeBuilder::record_linear("ToCopyBackward0", self, out, |gradient| Ok(gradient.clone()))
     }
 
+    /// Returns 16-bit floats as `float32`, in which the steps of a gradient's formula do not overflow. The engine converts
+    /// the gradient.
+    pub(crate) fn to_single_if_half(&self) -> Result<Tensor> {
+        if self.dtype().is_half() { self.cast(DType::Float32) } else { Ok(self.clone()) }
+    }
+
     /// Returns the elements in the type of arithmetic, contiguous and without history, for a kernel.
     pub(crate) fn contiguous_for_arithmetic(&self) -> Result<Tensor> {
         iterate::cast(&self.detach(), self.dtype().compute())?.contiguous()

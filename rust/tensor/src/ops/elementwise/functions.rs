@@ -90,7 +90,9 @@ floating_functions! {
     /// Returns the square root of each element.
     sqrt, "SqrtBackward0", Output, |v| v.sqrt(), |g, y| g.div(&y.mul(2.0)?);
     /// Returns the reciprocal of the square root of each element.
-    rsqrt, "RsqrtBackward0", Output, |v| v.sqrt().recip(), |g, y| g.mul(&y.pow(3.0)?.mul(-0.5)?);
+    rsqrt, "RsqrtBackward0", Output, |v| v.sqrt().recip(), |g, y| {
+        g.mul(&y.to_single_if_half()?.pow(3.0)?.mul(-0.5)?)
+    };
     /// Returns the reciprocal of each element.
     reciprocal, "ReciprocalBackward0", Output, |v| v.recip(), |g, y| g.mul(&y.mul(y)?.neg()?);
     /// Returns the sine of each element.

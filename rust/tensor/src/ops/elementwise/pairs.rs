@@ -139,6 +139,7 @@ fn log_add_exp<T: Real>(x: T, y: T) -> T {
 
 /// Returns `g * numerator / (x^2 + y^2)`, and 0 where both are 0.
 fn atan2_gradient(g: &Tensor, numerator: &Tensor, y: &Tensor, x: &Tensor) -> Result<Tensor> {
+    let (y, x) = (&y.to_single_if_half()?, &x.to_single_if_half()?);
     let inverse = y.mul(y)?.add(&x.mul(x)?)?.reciprocal()?;
     g.mul(&numerator.mul(&zero_where(&inverse.detach().isinf()?, &inverse)?)?)
 }

@@ -50,7 +50,8 @@ fn spread(
                 // Without degrees of freedom the slope is infinite, with the sign of the deviation.
                 return Ok(vec![Some(gradient.mul(&deviations.mul(2.0 / divisor)?)?)]);
             };
-            let (root, deviations) = (ctx.saved(root)?.reshaped(&ones)?, deviations.mul(1.0 / divisor)?);
+            let root = ctx.saved(root)?.to_single_if_half()?;
+            let (root, deviations) = (root.reshaped(&ones)?, deviations.mul(1.0 / divisor)?);
             if divisor == 0.0 {
                 // The root is infinite, but grows slower than the deviations.
                 return Ok(vec![Some(gradient.mul(&deviations)?)]);
