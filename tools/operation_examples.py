@@ -72,6 +72,13 @@ OPERATORS = {
     "bitwise_left_shift": "x << z",
     "bitwise_right_shift": "x >> z",
 }
+# The functions and layers of operations with other names in the stub.
+PUBLIC_NAMES = {
+    "multi_head_attention": "interlock.nn.MultiheadAttention",
+    "quantized_linear": "interlock.nn.quantized.functional.linear",
+}
+# The modules of functions that are in no section of their module.
+MODULES = ("interlock", "interlock.nn.functional")
 # Members of the stub that compute no tensor.
 NOT_OPERATIONS = (
     "data",

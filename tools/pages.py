@@ -2,6 +2,7 @@
 
 import ast
 import json
+import pydoc
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,15 @@ import interlock
 from example_calls import Example, examples, operands
 from interlock import accelerator
 from interlock._core import backends
-from operation_examples import IN_PLACE, NOT_OPERATIONS, OPERATIONS, OPERATORS, SECTIONS
+from operation_examples import (
+    IN_PLACE,
+    MODULES,
+    NOT_OPERATIONS,
+    OPERATIONS,
+    OPERATORS,
+    PUBLIC_NAMES,
+    SECTIONS,
+)
 
 if TYPE_CHECKING:
     from interlock._core.backends import Flag
@@ -270,8 +279,8 @@ driver, and writes the results here.
   tensor itself, if no copy is needed. A driver whose memory the CPU cannot access, such as `cuda`, supports
   only `empty`, `to`, `cpu` and `copy_` yet.
 
-Functions are in `interlock`, or in the module that the title of a section names. `quantized_linear` is
-`interlock.nn.quantized.functional.linear`.
+Functions are in the module that the title of a section names, else in `interlock`, if they have no other
+module in front of their name.
 
 The arguments `dim` and `keepdim` have second names, those of NumPy: `axis` and `keepdims`; type checkers
 know only the first names. The operations are those that small networks and tests of flags and modes need: no
@@ -282,7 +291,8 @@ arguments.""".splitlines()
         yield ""
         yield f"## {title}"
         columns = ("operation", "dtypes", "gradient", "device")
-        yield from table(columns, (operation_row(signatures, name, run) for name, run in runs.items()))
+        module = title.partition("`")[2].rstrip("`") or "interlock"
+        yield from table(columns, (operation_row(signatures, module, *each) for each in runs.items()))
 
 
 def examples_by_section() -> dict[str, dict[str, Run]]:
@@ -307,12 +317,29 @@ def expression(text: str) -> Run:
     return lambda names: eval(text, names)
 
 
-def operation_row(signatures: dict[str, str], name: str, run: Run) -> tuple[str, ...]:
-    """Return the row of an operation: what its example does with each dtype and on a device."""
+def operation_row(signatures: dict[str, str], module: str, name: str, run: Run) -> tuple[str, ...]:
+    """Return the row of an operation of the section of a module: what its example does."""
     operator = f"`{OPERATORS[name]}`" if name in OPERATORS else ""
     inplace = signatures.get(f"{name}_", "") if not name.endswith("_") else ""
     forms = "<br>".join(filter(None, (signatures.get(name, ""), operator, inplace)))
+    forms = "<br>".join(public_form(form, module) for form in forms.split("<br>"))
     return forms, dtypes_of(run), "yes" if is_recorded(run) else "no", device_of(run) or "no"
+
+
+def public_form(form: str, module: str) -> str:
+    """Return a form of an operation with its public name, in full unless it is in this module."""
+    match = re.match(r"`(x\.)?(\w+)\b", form)
+    if match is None or match[2] == "x":
+        return form
+    name = match[2]
+    modules = ("interlock.Tensor",) if match[1] else (module, *MODULES)
+    paths = [PUBLIC_NAMES[name]] if name in PUBLIC_NAMES else [f"{each}.{name}" for each in modules]
+    path = next((path for path in paths if pydoc.locate(path) is not None), None)
+    if path is None:
+        raise SystemExit(f"no module of interlock has the operation {form}")
+    if isinstance(pydoc.locate(path), type):
+        return f"`{path}`"
+    return form if path in (f"{module}.{name}", f"interlock.Tensor.{name}") else form.replace(name, path, 1)
 
 
 def stub_signatures(stub: str, shown: set[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import tomllib
 from collections import defaultdict
@@ -46,6 +47,18 @@ def test_dtypes_and_number_of_operations_are_those_of_the_runtime() -> None:
     # In-place functions and operators are forms of an operation.
     names = set(re.findall(r"^\| `(?:x\.)?([a-z]\w*?)_?\(", OPERATIONS, re.MULTILINE))
     assert abs(len(names) - int(rounded)) < 25
+
+
+def test_functions_of_the_page_of_operations_exist() -> None:
+    module = "interlock"
+    for line in OPERATIONS.splitlines():
+        if line.startswith("## "):
+            module = line.partition("`")[2].rstrip("`") or "interlock"
+        forms = re.findall(r"`([\w.]+)[(`]", line.split(" | ")[0]) if line.startswith("| ") else ()
+        for form in forms:
+            named = form.startswith(("x.", "interlock."))
+            path = re.sub(r"^x\.", "interlock.Tensor.", form) if named else f"{module}.{form}"
+            assert pydoc.locate(path) is not None, line
 
 
 def targets(monkeypatch: pytest.MonkeyPatch) -> dict[str, Row]:

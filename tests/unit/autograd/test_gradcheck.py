@@ -47,7 +47,7 @@ X, Y = (2, 3), (3,)
 
 CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "einsum": (lambda x, y: interlock.einsum("ij,kj->ik", x, y), (X, (4, 3))),
-    "multi_head_attention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
+    "MultiheadAttention": (heads, ((3, 1, 2), (6, 2), (2, 2))),
     "T": (lambda x: x.T * x.T, (X,)),
     "mT": (lambda x: x.mT**2, (X,)),
     "mH": (lambda x: x.mH**2, (X,)),
@@ -102,7 +102,7 @@ def differentiable_operations() -> set[str]:
     for row in PAGE.read_text().splitlines():
         cells = [cell.strip() for cell in row.split("|")]
         if len(cells) == 6 and cells[3] == "yes":
-            name = re.match(r"`(?:x\.)?(\w+)(?:\(|`)|`(x\[index\][^`]*)`", cells[1])
+            name = re.match(r"`(?:x\.|interlock\.(?:\w+\.)*)?(\w+)(?:\(|`)|`(x\[index\][^`]*)`", cells[1])
             assert name, row
             found.add(name.group(1) or name.group(2))
     return found
