@@ -125,7 +125,7 @@ class FunctionCtx:
             tensors: Arguments of `forward`.
 
         Raises:
-            TypeError: An argument is not a tensor.
+            RuntimeError: An argument is not a tensor.
 
         Example:
             >>> import interlock
@@ -144,7 +144,7 @@ class FunctionCtx:
 
         """
         for tensor in tensors:
-            _check_tensor("mark_dirty: each argument", "a Tensor", tensor)
+            _check_tensor("mark_dirty: each argument", "a Tensor", tensor, RuntimeError)
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
@@ -156,11 +156,11 @@ class FunctionCtx:
             tensors: Results of `forward`.
 
         Raises:
-            TypeError: An argument is not a tensor.
+            RuntimeError: An argument is not a tensor.
 
         """
         for tensor in tensors:
-            _check_tensor("mark_non_differentiable: each argument", "a Tensor", tensor)
+            _check_tensor("mark_non_differentiable: each argument", "a Tensor", tensor, RuntimeError)
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:

@@ -192,6 +192,18 @@ def test_wrong_results_of_node_hooks_are_errors() -> None:
         assert x.grad is None
 
 
+def test_wrong_result_of_a_post_accumulate_hook_is_an_error() -> None:
+    for result, error in (
+        (interlock.ones(1), RuntimeError),
+        (interlock.nn.Parameter(leaf(1)), RuntimeError),
+        (5, TypeError),
+    ):
+        x = leaf(1)
+        x.register_post_accumulate_grad_hook(lambda leaf, result=result: result)
+        with pytest.raises(error, match="the result of the hook must be None, got"):
+            x.sum().backward()
+
+
 def test_exception_of_a_hook_propagates_with_its_traceback() -> None:
     x = leaf(1, 2)
 

@@ -47,9 +47,13 @@ fn err_unsupported_dtype(op: &str, array: &Bound<'_, PyAny>) -> PyErr {
         Ok(dtype) => dtype.to_string(),
         Err(raised) => return raised,
     };
-    PyTypeError::new_err(format!(
-        "{op}: the dtype of the array must be {NAMES} in this machine's byte order, got {given}"
-    ))
+    let message =
+        format!("{op}: the dtype of the array must be {NAMES} in this machine's byte order, got {given}");
+    let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
+    match given.starts_with(foreign) {
+        true => PyValueError::new_err(message),
+        false => PyTypeError::new_err(message),
+    }
 }
 
 /// Returns whether an object is a `numpy.ndarray`. NumPy is not imported for this.

@@ -59,7 +59,11 @@ impl PostAccumulateHook for PyHook {
                 return Ok(());
             }
             let what = "register_post_accumulate_grad_hook: the result of the hook";
-            Err(new_type_error(what, "None", &result))
+            // As in PyTorch a tensor is not a mistake of the type.
+            Err(match result.is_instance_of::<Tensor>() {
+                true => new_argument_error(py, what, "be None", "a Tensor"),
+                false => new_type_error(what, "None", &result),
+            })
         })
     }
 }
@@ -130,7 +134,7 @@ impl NodePreHook for PyHook {
     fn call(&self, gradients: &[Option<CoreTensor>]) -> Result<Option<Vec<Option<CoreTensor>>>> {
         call_program(|py| {
             let result = call(self.0.bind(py), tuple_of(py, gradients)?.as_any())?;
-            optional_gradients("Node.register_prehook: the result of the hook", &result)
+            replacements("Node.register_prehook: the result of the hook", &result, gradients.len())
         })
     }
 }
@@ -144,8 +148,21 @@ impl NodePostHook for PyHook {
         call_program(|py| {
             let arguments = PyTuple::new(py, [tuple_of(py, inputs)?, tuple_of(py, results)?])?;
             let result = call_with(self.0.bind(py), &arguments)?;
-            optional_gradients("Node.register_hook: the result of the hook", &result)
+            replacements("Node.register_hook: the result of the hook", &result, inputs.len())
         })
+    }
+}
+
+/// Extracts the gradients that a hook of a node returns in place of `count` gradients.
+fn replacements(
+    what: &str,
+    given: &Bound<'_, PyAny>,
+    count: usize,
+) -> PyResult<Option<Vec<Option<CoreTensor>>>> {
+    match given.cast::<PyTuple>() {
+        // The caller reports the number. The items may be anything.
+        Ok(items) if items.len() != count => Ok(Some(vec![None; items.len()])),
+        _ => optional_gradients(what, given),
     }
 }
 
