@@ -194,6 +194,24 @@ def test_mark_dirty_returns_the_changed_tensor_with_a_new_history() -> None:
         double.apply((x * 1)[:1])
 
 
+def test_changed_argument_without_a_gradient_may_be_a_leaf_or_a_view() -> None:
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.mark_dirty(x)
+        ctx.mark_non_differentiable(x)
+        return x.add_(1), y * 2
+
+    change = function(forward, lambda ctx, of_x, of_y: (of_x, of_y * 2))
+    whole = leaf(1, 1)
+    for x in (whole, (leaf(1, 1, 1) * 1)[:2], whole * 1):
+        y = leaf(1, 1)
+        changed, doubled = change.apply(x, y)
+        assert (changed.tolist(), changed.requires_grad, changed.grad_fn) == ([2.0, 2.0], False, None)
+        assert (x.tolist(), x.requires_grad, changed is x) == ([2.0, 2.0], True, False)
+        (changed * doubled).sum().backward()
+        assert gradient(y) == [4.0, 4.0]
+    assert gradient(whole) == [0.0, 0.0]
+
+
 def test_mark_dirty_refuses_tensors_that_are_not_argument_and_result() -> None:
     def not_returned(ctx: Any, x: Tensor) -> Tensor:
         ctx.mark_dirty(x.add_(1))

@@ -215,7 +215,8 @@ fn check_dirty(call: &CustomRecord<'_>) -> Result<()> {
 
 /// Checks that the history of changed inputs can be replaced by that of the call.
 fn check_dirty_history(call: &CustomRecord<'_>) -> Result<()> {
-    for tensor in call.dirty {
+    // A result without a gradient is a new tensor.
+    for tensor in call.dirty.iter().filter(|tensor| !contains(call.non_differentiable, tensor)) {
         if tensor.meta().view.is_some() {
             let expected = "not be views, whose history is that of their base";
             return Err(Error::value("mark_dirty", "the tensors", expected, "a view"));
