@@ -360,3 +360,15 @@ def test_batches_of_gradients_are_refused() -> None:
     message = "^grad: is_grads_batched must be False, because True is not supported, got True$"
     with pytest.raises(ArgumentError, match=message):
         interlock.autograd.grad(x * 2, x, is_grads_batched=True)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_sum_with_a_factor_is_one_node(name: str) -> None:
+    for inplace in (False, True):
+        x, y = (interlock.ones(2, requires_grad=True) for _ in range(2))
+        first = x * 1 if inplace else x
+        result = getattr(first, f"{name}_" if inplace else name)(y, alpha=3)
+        (_, (second, _)) = result.grad_fn.next_functions
+        assert (result.grad_fn.name(), second.name()) == (f"{name.title()}Backward0", "AccumulateGrad")
+        (of_x, of_y) = interlock.autograd.grad(result.sum(), (x, y), create_graph=True)
+        assert (of_x.tolist(), of_y.tolist()) == ([1.0, 1.0], [3.0, 3.0] if name == "add" else [-3.0, -3.0])

@@ -78,25 +78,50 @@ impl PromotedOperands {
 
 /// Returns `left + right`; of bools, the logical or.
 pub(crate) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
-    add_operands(promote("add", (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?)
+    let operands = promote("add", (left.into(), right.into()), Numbers::Rounded, |dtype| dtype)?;
+    add_operands(operands, NO_FACTOR)
 }
 
 /// Returns the sum of unrounded products of 16-bit floats, rounded to their type.
 pub(crate) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Result<Tensor> {
-    add_operands(promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?)
+    add_operands(promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?, NO_FACTOR)
 }
 
-fn add_operands(operands: PromotedOperands) -> Result<Tensor> {
+/// The factor of an operand that is not scaled.
+pub(super) const NO_FACTOR: Scalar = Scalar::Int(1);
+
+/// Adds operands, of which the second is `alpha` times the tensor with the history.
+fn add_operands(operands: PromotedOperands, alpha: Scalar) -> Result<Tensor> {
     let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("add", T::plus))?;
-    if let Some(builder) = NodeBuilder::new("AddBackward0", &[&operands.left, &operands.right])? {
-        builder.set_history(&out, add_backward)?;
-    }
+    record_sum("AddBackward0", &operands, &out, alpha, add_backward)?;
     Ok(out)
+}
+
+fn record_sum(
+    node: &'static str,
+    operands: &PromotedOperands,
+    out: &Tensor,
+    alpha: Scalar,
+    backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+) -> Result<()> {
+    let Some(builder) = NodeBuilder::new(node, &[&operands.left, &operands.right])? else { return Ok(()) };
+    if alpha == NO_FACTOR {
+        return builder.set_history(out, backward);
+    }
+    builder.set_history(out, move |ctx, gradient| scale_second(alpha, backward(ctx, gradient)?))
 }
 
 /// Returns the gradients of the operands of a sum. The engine sums over broadcast dimensions.
 pub(super) fn add_backward(_: &BackwardContext<'_>, gradient: &Tensor) -> Result<Gradients> {
     Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
+}
+
+/// Multiplies the gradient of the second operand of a sum or difference by its factor.
+pub(super) fn scale_second(alpha: Scalar, mut gradients: Gradients) -> Result<Gradients> {
+    if let Some(Some(second)) = gradients.get_mut(1) {
+        *second = second.mul(alpha)?;
+    }
+    Ok(gradients)
 }
 
 /// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
@@ -109,14 +134,13 @@ pub(crate) fn sub_check(op: &'static str, operands: [Operand<'_>; 2]) -> Result<
 pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
     let (left, right) = (left.into(), right.into());
     sub_check("sub", [left, right])?;
-    subtract_operands(promote("sub", (left, right), Numbers::Rounded, |dtype| dtype)?)
+    subtract_operands(promote("sub", (left, right), Numbers::Rounded, |dtype| dtype)?, NO_FACTOR)
 }
 
-fn subtract_operands(operands: PromotedOperands) -> Result<Tensor> {
+/// Subtracts operands like [`add_operands`].
+fn subtract_operands(operands: PromotedOperands, alpha: Scalar) -> Result<Tensor> {
     let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("sub", T::minus))?;
-    if let Some(builder) = NodeBuilder::new("SubBackward0", &[&operands.left, &operands.right])? {
-        builder.set_history(&out, sub_backward)?;
-    }
+    record_sum("SubBackward0", &operands, &out, alpha, sub_backward)?;
     Ok(out)
 }
 
@@ -225,7 +249,7 @@ pub fn add_scaled<'a>(
 ) -> Result<Tensor> {
     let (op, left, right) = ("add", left.into(), right.into());
     let scaled = scale_by_alpha(op, left, right, ("alpha", alpha))?;
-    add_operands(promote(op, (left, scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+    add_operands(scaled.promote(op, left)?, scaled.alpha)
 }
 
 /// Returns `left - alpha * right`.
@@ -238,12 +262,16 @@ pub fn sub_scaled<'a>(
     // Checked before `right` is converted to the promoted type.
     sub_check(op, [left, right])?;
     let scaled = scale_by_alpha(op, left, right, ("alpha", alpha))?;
-    subtract_operands(promote(op, (left, scaled.operand()), scaled.numbers, |_| scaled.dtype)?)
+    subtract_operands(scaled.promote(op, left)?, scaled.alpha)
 }
 
 /// An operand after multiplication by `alpha`.
 pub(crate) struct ScaledOperand<'a> {
+    /// The operand, which has the history.
+    unscaled: Operand<'a>,
     product: Product<'a>,
+    /// The factor, in the promoted type.
+    pub alpha: Scalar,
     /// The promoted type of the operands. A product in a half-precision type is not rounded yet.
     pub dtype: DType,
     /// How a sum uses the product.
@@ -256,12 +284,21 @@ enum Product<'a> {
 }
 
 impl ScaledOperand<'_> {
-    /// Returns the operand as a tensor; `unscaled` is the tensor that was multiplied.
-    pub(crate) fn into_tensor(self, unscaled: &Tensor) -> Tensor {
-        match self.product {
-            Product::Operand(_) => unscaled.clone(),
-            Product::Tensor(product) => product,
+    /// Returns the operand as a tensor with its history; `unscaled` is the tensor that was multiplied.
+    pub(crate) fn into_tensor(self, unscaled: &Tensor) -> Result<Tensor> {
+        let Product::Tensor(product) = self.product else { return Ok(unscaled.clone()) };
+        let alpha = self.alpha;
+        // `mul` would save the number as a tensor, which a backward pass frees.
+        NodeBuilder::record_linear("MulBackward0", unscaled, product, move |gradient| gradient.mul(alpha))
+    }
+
+    /// Promotes `left` and the product. The second operand with a history is the one before the multiplication.
+    fn promote(&self, op: &'static str, left: Operand<'_>) -> Result<PromotedOperands> {
+        let mut operands = promote(op, (left, self.operand()), self.numbers, |_| self.dtype)?;
+        if let (Product::Tensor(_), Operand::Tensor(unscaled)) = (&self.product, self.unscaled) {
+            operands.right = unscaled.clone();
         }
+        Ok(operands)
     }
 
     pub(crate) fn operand(&self) -> Operand<'_> {
@@ -272,7 +309,7 @@ impl ScaledOperand<'_> {
     }
 }
 
-/// Returns `alpha * other` in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1. `argument` is
+/// Returns `alpha * other`, without a history, in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1. `argument` is
 /// the name of `alpha` in errors.
 ///
 /// # Errors
@@ -299,7 +336,7 @@ pub(crate) fn scale_by_alpha<'a>(
     let alpha = check_fits(alpha, dtype, op, argument)?;
     if alpha == Scalar::Int(1) {
         let product = Product::Operand(other);
-        return Ok(ScaledOperand { product, dtype, numbers: Numbers::Rounded });
+        return Ok(ScaledOperand { unscaled: other, product, alpha, dtype, numbers: Numbers::Rounded });
     }
     let alpha = alpha.rounded(dtype);
     let product = match other {
@@ -312,13 +349,8 @@ pub(crate) fn scale_by_alpha<'a>(
             Product::Tensor(tensor.mul(Scalar::Bool(alpha.cast::<f64>() != 0.0))?)
         }
         Operand::Tensor(tensor) => {
-            let tensor = tensor.cast(dtype)?.cast(dtype.compute())?;
-            let product = tensor.detach().mul(alpha)?;
-            // `mul` would save the number as a tensor, which a backward pass frees.
-            Product::Tensor(NodeBuilder::record_linear("MulBackward0", &tensor, product, move |gradient| {
-                gradient.mul(alpha)
-            })?)
+            Product::Tensor(tensor.detach().cast(dtype)?.cast(dtype.compute())?.mul(alpha)?)
         }
     };
-    Ok(ScaledOperand { product, dtype, numbers: Numbers::Exact })
+    Ok(ScaledOperand { unscaled: other, product, alpha, dtype, numbers: Numbers::Exact })
 }

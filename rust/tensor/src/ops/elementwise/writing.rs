@@ -1,6 +1,9 @@
 //! In-place operations.
 
-use super::arithmetic::{add_backward, div_backward, mul_backward, scale_by_alpha, sub_backward, sub_check};
+use super::arithmetic::{
+    NO_FACTOR, add_backward, div_backward, mul_backward, scale_by_alpha, scale_second, sub_backward,
+    sub_check,
+};
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
@@ -109,12 +112,7 @@ impl Tensor {
 
     /// Adds `alpha * other` in place.
     pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
-        let op = "add_";
-        let scaled = scale_by_alpha(op, self.into(), other.into(), ("alpha", alpha))?;
-        let (dtype, numbers) = (scaled.dtype, scaled.numbers);
-        let other = self.operand(op, scaled.operand(), numbers, dtype)?;
-        let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Add);
-        self.run_inplace(op, "AddBackward0", &[&other], work, add_backward)
+        self.sum_inplace(("add_", "AddBackward0", Arithmetic::Add), other.into(), alpha, add_backward)
     }
 
     /// Subtracts `other` in place.
@@ -126,11 +124,29 @@ impl Tensor {
     pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: Scalar) -> Result<&Tensor> {
         let (op, other) = ("sub_", other.into());
         sub_check(op, [self.into(), other])?;
+        self.sum_inplace((op, "SubBackward0", Arithmetic::Subtract), other, alpha, sub_backward)
+    }
+
+    fn sum_inplace(
+        &self,
+        (op, node, arithmetic): (&'static str, &'static str, Arithmetic),
+        other: Operand<'_>,
+        alpha: Scalar,
+        backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+    ) -> Result<&Tensor> {
         let scaled = scale_by_alpha(op, self.into(), other, ("alpha", alpha))?;
-        let (dtype, numbers) = (scaled.dtype, scaled.numbers);
-        let other = self.operand(op, scaled.operand(), numbers, dtype)?;
-        let work = |_: Option<&mut NodeBuilder>| self.update(&other, dtype, numbers, Arithmetic::Subtract);
-        self.run_inplace(op, "SubBackward0", &[&other], work, sub_backward)
+        let (dtype, numbers, alpha) = (scaled.dtype, scaled.numbers, scaled.alpha);
+        let product = self.operand(op, scaled.operand(), numbers, dtype)?;
+        let work = |_: Option<&mut NodeBuilder>| self.update(&product, dtype, numbers, arithmetic);
+        match other {
+            Operand::Tensor(other) if alpha != NO_FACTOR => {
+                let scaled = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
+                    scale_second(alpha, backward(ctx, gradient)?)
+                };
+                self.run_inplace(op, node, &[other], work, scaled)
+            }
+            _ => self.run_inplace(op, node, &[&product], work, backward),
+        }
     }
 
     /// Multiplies by `other` in place.

@@ -221,9 +221,9 @@ impl Tensor {
         if !self.shape().is_empty() && broadcast(op, self.shape(), product.shape())? != product.shape() {
             return Err(err_shapes(op, "input must be broadcastable to the product", self, &product));
         }
-        let scaled =
-            scale_by_alpha(op, (&product).into(), (&product).into(), ("alpha", alpha))?.into_tensor(&product);
-        let input = scale_by_alpha(op, (&product).into(), self.into(), ("beta", beta))?.into_tensor(self);
+        let scaled = scale_by_alpha(op, (&product).into(), (&product).into(), ("alpha", alpha))?;
+        let scaled = scaled.into_tensor(&product)?;
+        let input = scale_by_alpha(op, (&product).into(), self.into(), ("beta", beta))?.into_tensor(self)?;
         let scaled = if is_zero(alpha) { product.zeros_with_history()? } else { scaled };
         match is_zero(beta) {
             true if self.requires_grad() => add_products(&scaled, &self.zeros_with_history()?, self.dtype()),
