@@ -779,3 +779,46 @@ def test_pass_without_a_gradient_ignores_changed_and_released_tensors() -> None:
     NoGradient.apply(z).backward()
     assert x.grad is not None
     assert x.grad.tolist() == [4.0]
+
+
+def test_results_that_detach_keep_their_hooks() -> None:
+    log: list[tuple[str, list[float]]] = []
+    x = leaf(1)
+    y = x * 2
+    handle = y.register_hook(lambda grad: log.append(("y", grad.tolist())))
+    z = y * 3
+    y.detach_().requires_grad_()
+    y.register_hook(lambda grad: log.append(("new", grad.tolist())))
+    (z + y * 5).backward()
+    assert sorted(log) == [("new", [5.0]), ("y", [3.0]), ("y", [5.0])]
+    log.clear()
+    handle.remove()
+    (y * 4).backward()
+    (x * 2).backward()
+    assert log == [("new", [4.0])]
+    assert y.grad is not None
+    assert y.grad.tolist() == [9.0]
+
+
+def test_hook_of_a_detached_result_is_collected() -> None:
+    program = """
+import gc, weakref, interlock
+class Hook:
+    def __call__(self, grad):
+        return None
+x = interlock.ones(1, requires_grad=True)
+y = x * 2
+z = y * 3
+hook = Hook()
+hook.owner = y
+reference = weakref.ref(hook)
+y.register_hook(hook)
+y.detach_().requires_grad_()
+del hook, y
+gc.collect()
+(z * 1).backward()
+del z
+gc.collect()
+result = reference() is None
+"""
+    assert eval_python(program) is True

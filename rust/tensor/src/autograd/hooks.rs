@@ -105,6 +105,8 @@ fn check_replacement(op: &'static str, gradient: Option<&Tensor>, replacement: &
 enum Owner {
     Node(Weak<Node>),
     Leaf(WeakTensor),
+    /// The node of a tensor, and the tensor, which owns the hook too once it is detached in place.
+    Result(Weak<Node>, WeakTensor),
     /// The handles of the parts of a hook of several tensors.
     Parts(Arc<MultiGradState>, Vec<HookHandle>),
 }
@@ -150,9 +152,12 @@ impl HookHandle {
 
     /// Removes the hook. A pass that is running its node still calls it. Has no effect the second time.
     pub fn remove(&self) {
+        let of_node = |node: &Weak<Node>| node.upgrade().and_then(|node| node.hooks.write().remove(self.id));
+        let of_leaf = |leaf: &WeakTensor| leaf.with_meta(|meta| meta.leaf_hooks.remove(self.id)).flatten();
         let removed = match &self.owner {
-            Owner::Node(node) => node.upgrade().and_then(|node| node.hooks.write().remove(self.id)),
-            Owner::Leaf(leaf) => leaf.with_meta(|meta| meta.leaf_hooks.remove(self.id)).flatten(),
+            Owner::Node(node) => (of_node(node), None),
+            Owner::Leaf(leaf) => (of_leaf(leaf), None),
+            Owner::Result(node, tensor) => (of_node(node), of_leaf(tensor)),
             Owner::Parts(state, parts) => {
                 state.set_removed();
                 return parts.iter().for_each(HookHandle::remove);
@@ -172,7 +177,8 @@ pub(super) fn register_tensor_hook(
     match grad_fn(op, tensor)? {
         Some(grad_fn) => {
             let id = grad_fn.node.hooks.write().add_tensor(grad_fn.output, hook)?;
-            Ok(HookHandle::from_node(&grad_fn.node, id))
+            let owner = Owner::Result(Arc::downgrade(&grad_fn.node), tensor.downgrade());
+            Ok(HookHandle { id, owner })
         }
         None => {
             let id = tensor.meta_mut().leaf_hooks.add_tensor(0, hook)?;

@@ -75,8 +75,11 @@ impl Tensor {
         }
         let mut meta = self.meta_mut();
         meta.requires_grad = false;
-        // Hooks of a leaf remain, for graphs that use it.
+        // Hooks of a leaf remain, for graphs that use it. Those of a result are hooks of the new leaf, too.
         let old = meta.grad_fn.take();
+        if let Some(old) = &old {
+            meta.leaf_hooks.share_tensor(&old.node.hooks.read(), old.output);
+        }
         drop(meta);
         // After the lock is released: the history may own a graph.
         drop(old);

@@ -197,6 +197,14 @@ impl Hooks {
         Ok(id)
     }
 
+    /// Adds the hooks that are registered elsewhere for the tensor that is result `output` there.
+    pub fn share_tensor(&mut self, owner: &Hooks, output: usize) {
+        let hooks = owner.get().into_iter().flat_map(|lists| &lists.tensor);
+        for (_, registered) in hooks.filter(|(of, _)| *of == output) {
+            self.lists().tensor.push((0, registered.clone()));
+        }
+    }
+
     pub fn add_pre(&mut self, hook: Arc<dyn NodePreHook>) -> u64 {
         let id = new_id();
         self.lists().pre.push(Registered { id, hook });
@@ -247,9 +255,9 @@ impl Hooks {
     /// Calls `visit` with each hook.
     pub fn visit(&self, visit: &mut dyn FnMut(&dyn Any)) {
         let Some(lists) = &self.0 else { return };
-        lists.tensor.iter().for_each(|(_, registered)| {
-            visit(registered.hook.owned().unwrap_or(&*registered.hook));
-        });
+        // A hook with several owners holds one reference, which a collector may count once.
+        let owned = lists.tensor.iter().filter(|(_, registered)| Arc::strong_count(&registered.hook) == 1);
+        owned.for_each(|(_, registered)| visit(registered.hook.owned().unwrap_or(&*registered.hook)));
         lists.pre.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
         lists.post.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
         lists.post_accumulate.iter().for_each(|registered| visit(&*registered.hook as &dyn Any));
