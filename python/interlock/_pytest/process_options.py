@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlock._core import accelerator
 from interlock._features import HAS_TENSORS
 from interlock.accelerator import memory
+from interlock.errors import ArgumentError
 
 if TYPE_CHECKING or HAS_TENSORS:
     from interlock._core.tensor import (
@@ -27,6 +30,8 @@ else:
         return ()
 
 
+_VARIABLES = ("INTERLOCK_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
+_UNCACHED = "PYTORCH_NO_CUDA_MEMORY_CACHING"
 _CONFIG = "interlock.accelerator.memory.set_config()"
 _HISTORY = "interlock.accelerator.memory.history()"
 _OF_GRAPH = "interlock.autograd.graph."
@@ -53,8 +58,11 @@ class ProcessOptions:
         """Return the options with the functions that set them as names."""
         names = (f"{_OF_GRAPH}{each.__name__}()" for each in _SETTERS)
         recording = None if reading.recording is None else f"recording {reading.recording}"
-        config = None if reading.config is None else _without_defaults(reading.config)
-        return {_CONFIG: config, _HISTORY: recording, **dict(zip(names, reading.streams, strict=True))}
+        return {
+            _CONFIG: _config(reading.config),
+            _HISTORY: recording,
+            **dict(zip(names, reading.streams, strict=True)),
+        }
 
     def first(self, name: str, value: Any) -> Any:
         """Return the value: each reading has all names."""
@@ -90,6 +98,19 @@ class ProcessOptions:
         """Observe nothing."""
 
 
-def _without_defaults(fields: dict[str, Any]) -> dict[str, Any]:
+def _config(fields: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the fields that are no defaults; None if the environment sets these, as before `set_config`."""
+    if fields is None or memory.AllocatorConfig(**fields) == _of_environment():
+        return None
     default = memory.AllocatorConfig()
     return {name: value for name, value in fields.items() if value != getattr(default, name)}
+
+
+def _of_environment() -> memory.AllocatorConfig | None:
+    """Return the configuration of the environment; None if it is invalid."""
+    text = next(filter(None, map(os.environ.get, _VARIABLES)), "")
+    try:
+        config = memory.AllocatorConfig.parse(text)
+    except ArgumentError:
+        return None
+    return dataclasses.replace(config, caching=_UNCACHED not in os.environ)

@@ -10,6 +10,12 @@ def test_config():
     memory.set_config("max_split_size_mb:64")
 
 
+def test_config_that_is_put_back():
+    before = memory.get_config()
+    memory.set_config("max_split_size_mb:64")
+    memory.set_config(before)
+
+
 def test_history():
     LEFT.append(memory.history())
 
@@ -25,7 +31,7 @@ def test_pause():
 
 
 def test_nothing_is_left():
-    assert memory.config_report()["max_split_size_mb"].source == "default"
+    assert memory.get_config().max_split_size_mb is None
     assert not any(paused.is_active for paused in LEFT[1:])
     with memory.history():
         pass

@@ -87,8 +87,8 @@ def test_options_of_the_process_are_named_and_put_back(pytester: pytest.Pytester
         "test_recorded": [f"{memory}.history(): None -> 'recording 3', {by}"],
         "test_pause": [f"{pause} at {at(path, 'test_pause', 'append')} was left"],
     }, done.output
-    assert done.outcomes == {"passed": 5, "errors": 4}
-    assert run(pytester, mode="restore").outcomes == {"passed": 5}
+    assert done.outcomes == {"passed": 6, "errors": 4}
+    assert run(pytester, mode="restore").outcomes == {"passed": 6}
 
 
 def test_options_of_streams_are_named_and_put_back(pytester: pytest.Pytester) -> None:
