@@ -26,6 +26,7 @@ ROWS: list[tuple[interlock.dtype, Sequence[float]]] = [
     (f32, [1e38] * 20 + [0, 0]),
     (f32, [1e38] * 20 + [1e-38] * 20),
     (f32, [4.0] * 100 + [0.25] * 100),
+    (f32, [1e-30] * 66 + [1e30] * 66),
     (f64, [1e200, 1e200, 0, 0]),
     (f64, [1e200, 1e200, 1e-200, -1e-200]),
     (f64, [1e-200, 1e-200, 1e-200, 1e200, 1e200]),
@@ -168,3 +169,31 @@ def test_derivatives_of_products_of_higher_orders(values: list[float]) -> None:
         (first,) = grad(x.cumprod(dim).sum(), x, create_graph=True)
         assert first.requires_grad
         assert gradgradcheck(lambda x, dim=dim: grad(x.cumprod(dim).sum(), x, create_graph=True)[0], (x,))
+
+
+@pytest.mark.parametrize("dtype", [f32, f64])
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+def test_products_of_a_row_do_not_depend_on_other_rows(name: str, dtype: interlock.dtype) -> None:
+    def computed(rows: Tensor) -> list[bytes]:
+        leaf = rows.detach().clone().requires_grad_()
+        result = getattr(leaf, name)(1)
+        result.backward(interlock.full(result.shape, 0.7, dtype=dtype))
+        assert leaf.grad is not None
+        pairs = zip(result.detach().reshape(len(rows), -1), leaf.grad, strict=True)
+        return [np.asarray(interlock.cat(pair).cpu()).tobytes() for pair in pairs]
+
+    numbers = np.random.default_rng(6).uniform(-1.5, 1.5, (21, 130))
+    # Rows that need exponents, and rows with zeros.
+    numbers[3], numbers[12, 7], numbers[13, [2, 90]], numbers[14, 5] = 1e30, 0, 0, np.inf
+    rows = interlock.tensor(numbers, dtype=dtype)
+    assert computed(rows) == [computed(row.unsqueeze(0))[0] for row in rows]
+
+
+@pytest.mark.parametrize("shape", [(300,), (21, 130)])
+def test_gradients_of_long_products_are_products_of_the_others(shape: tuple[int, ...]) -> None:
+    numbers = np.random.default_rng(7).uniform(0.5, 1.5, shape)
+    x = interlock.tensor(numbers, requires_grad=True)
+    x.prod(-1).sum().backward()
+    expected = numbers.prod(-1, keepdims=True) / numbers
+    assert x.grad is not None
+    np.testing.assert_allclose(np.asarray(x.grad.cpu()), expected, rtol=1e-13)

@@ -5,6 +5,7 @@
 
 mod cache_aligned;
 mod convert;
+mod cumulative;
 mod element_loop;
 mod elementwise;
 mod extremes;
@@ -22,12 +23,13 @@ mod vectorized;
 
 pub(crate) use cache_aligned::CacheAligned;
 pub(crate) use convert::{Conversion, conversion, convert};
+pub(crate) use cumulative::{SEGMENT, write_cumulative_gradients, write_cumulative_products};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip_or_number, zip3};
 pub(crate) use extremes::{largest_of, smallest_of};
 pub(crate) use fill::{element_bytes, fill, repeat_each, scalar_of};
 pub(crate) use moments::squared_deviations;
-pub(crate) use product::{GROUP, is_moderate, product};
+pub(crate) use product::{product, write_quotients};
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{
     exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, normalize,

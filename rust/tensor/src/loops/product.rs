@@ -138,6 +138,67 @@ fn product_of<T: Real>(elements: impl Iterator<Item = T> + Clone) -> Scaled {
     }
 }
 
+/// Returns the product of elements.
+///
+/// # Safety
+/// As for [`ReduceLoop::accumulate`].
+unsafe fn product_of_run<T: Real>((source, step): (*const u8, usize), count: usize) -> Scaled {
+    // SAFETY: guaranteed by the caller, for elements of the run.
+    let element = |index: usize| unsafe { load::<T>(source.wrapping_add(index * step), 0) };
+    // Of few elements the product of the lanes would take most of the time.
+    if count < 2 * LANES {
+        return (0..count).step_by(GROUP).fold(Scaled::ONE, |product, first| {
+            product * product_of((first..count.min(first + GROUP)).map(element))
+        });
+    }
+    let has_gaps = step != size_of::<T>();
+    vectorized(
+        #[inline(always)]
+        move || {
+            let mut lanes = Lanes::ONES;
+            // SAFETY: guaranteed by the caller for elements without gaps.
+            let row =
+                unsafe { std::slice::from_raw_parts(source.cast::<T>(), if has_gaps { 0 } else { count }) };
+            let (blocks, rest) = row.as_chunks::<BLOCK>();
+            for block in blocks {
+                lanes.multiply(block);
+            }
+            for first in (blocks.len() * BLOCK..count).step_by(BLOCK) {
+                let mut copies = [T::from_f64(1.0); BLOCK];
+                if has_gaps {
+                    copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
+                } else {
+                    copies.iter_mut().zip(rest).for_each(|(copy, element)| *copy = *element);
+                }
+                lanes.multiply(&copies);
+            }
+            lanes.product()
+        },
+    )
+}
+
+/// Writes the gradients of the factors of a product with this gradient, which are quotients of the product. Returns false if a
+/// factor is 0, or a number is not moderate: then the quotients are wrong.
+pub(crate) fn write_quotients<T: Real>(factors: &[T], gradient: T, out: &mut [T]) -> bool {
+    // SAFETY: these are the elements of a slice.
+    let product = unsafe { product_of_run::<T>((factors.as_ptr().cast(), size_of::<T>()), factors.len()) };
+    let (mantissa, gradient) = (product.mantissa, gradient.to_f64());
+    let [small, large] = [-MODERATE, MODERATE].map(power_of_two);
+    let powers = product.powers();
+    vectorized(
+        #[inline(always)]
+        move || {
+            let mut are_moderate = is_moderate(gradient);
+            for (out, factor) in out.iter_mut().zip(factors) {
+                let factor = factor.to_f64();
+                are_moderate &= (factor.abs() >= small) & (factor.abs() <= large);
+                *out = T::from_f64(mantissa / factor * gradient * powers[0] * powers[1]);
+            }
+            are_moderate
+        },
+    )
+}
+
 /// Multiplies each state by an element of each row.
 ///
 /// # Safety
@@ -248,40 +309,8 @@ impl<T: Real> ReduceLoop for Products<T> {
             return;
         }
         let state = states.cast::<Scaled>();
-        // Of few elements the product of the lanes would take most of the time.
-        if count < 2 * LANES {
-            let product = (0..count).step_by(GROUP).fold(Scaled::ONE, |product, first| {
-                product * product_of((first..count.min(first + GROUP)).map(element))
-            });
-            // SAFETY: guaranteed by the caller.
-            return unsafe { state.write(state.read() * product) };
-        }
-        let product = vectorized(
-            #[inline(always)]
-            move || {
-                let mut lanes = Lanes::ONES;
-                // SAFETY: guaranteed by the caller for elements without gaps.
-                let row = unsafe {
-                    std::slice::from_raw_parts(source.cast::<T>(), if has_gaps { 0 } else { count })
-                };
-                let (blocks, rest) = row.as_chunks::<BLOCK>();
-                for block in blocks {
-                    lanes.multiply(block);
-                }
-                for first in (blocks.len() * BLOCK..count).step_by(BLOCK) {
-                    let mut copies = [T::from_f64(1.0); BLOCK];
-                    if has_gaps {
-                        copies.iter_mut().zip(first..count).for_each(|(copy, index)| *copy = element(index));
-                    } else {
-                        copies.iter_mut().zip(rest).for_each(|(copy, element)| *copy = *element);
-                    }
-                    lanes.multiply(&copies);
-                }
-                lanes.product()
-            },
-        );
         // SAFETY: guaranteed by the caller.
-        unsafe { state.write(state.read() * product) };
+        unsafe { state.write(state.read() * product_of_run::<T>((source, step), count)) };
     }
 
     unsafe fn accumulate_rows(&self, states: *mut u8, sources: [*const u8; ROWS], count: usize) {

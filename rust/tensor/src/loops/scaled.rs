@@ -56,10 +56,16 @@ impl Scaled {
         if self.exponent == 0 {
             return T::from_f64(self.mantissa);
         }
-        // Beyond these exponents it is infinite or 0. Two factors, because one may be outside the range of `f64`.
+        let [first, second] = self.powers();
+        T::from_f64(self.mantissa * first * second)
+    }
+
+    /// Returns factors whose product is 2 to the power of the exponent: one factor may be outside the range of `f64`.
+    #[inline(always)]
+    pub fn powers(self) -> [f64; 2] {
+        // Beyond these exponents the number is infinite or 0.
         let exponent = self.exponent.clamp(-2000, 2000);
-        let half = exponent / 2;
-        T::from_f64(self.mantissa * power_of_two(half) * power_of_two(exponent - half))
+        [exponent / 2, exponent - exponent / 2].map(power_of_two)
     }
 
     /// Brings a mantissa nearer to the limits by one step, which is enough after a product or a sum.

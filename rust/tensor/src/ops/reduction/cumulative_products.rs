@@ -10,8 +10,9 @@ use crate::iterate::parts::{item, part, part_mut, source};
 use crate::iterate::{
     PartedKernel, THREADED_ELEMENTS, TILE, TensorPart, for_each, launch_several, threads_on,
 };
+use crate::loops::real::Real;
 use crate::loops::scaled::Scaled;
-use crate::loops::{GROUP, is_moderate};
+use crate::loops::{SEGMENT, write_cumulative_gradients, write_cumulative_products, write_quotients};
 use crate::storage::fallible_alloc::try_from_elem;
 use crate::{Element, Result, Tensor};
 
@@ -46,10 +47,6 @@ impl<T: Element> Row<'_, T> {
 
     /// Writes the derivative of each cumulative product in all directions.
     fn write_products(&self, out: &mut [T]) -> Result<()> {
-        if self.directions.is_empty() {
-            write_plain_products(self.factors, out);
-            return Ok(());
-        }
         let mut parts = try_from_elem(Scaled::ZERO, 1 << self.directions.len())?;
         parts.first_mut().into_iter().for_each(|part| *part = Scaled::ONE);
         for (position, out) in out.iter_mut().enumerate() {
@@ -85,38 +82,73 @@ impl<T: Element> Row<'_, T> {
     }
 }
 
-/// Writes the cumulative products. Those of moderate factors have no exponent, and take no longer than the multiplications.
-fn write_plain_products<T: Element>(factors: &[T], out: &mut [T]) {
-    let mut product = Scaled::ONE;
-    for (out, factors) in out.chunks_mut(GROUP).zip(factors.chunks(GROUP)) {
-        let pairs = out.iter_mut().zip(factors.iter().map(|factor| factor.to_f64()));
-        let are_moderate = factors.iter().fold(true, |all, factor| all & is_moderate(factor.to_f64()));
-        if are_moderate && product.exponent == 0 {
-            let last = pairs.fold(product.mantissa, |product, (out, factor)| {
-                *out = T::from_f64(product * factor);
-                product * factor
-            });
-            product = Scaled::new(last);
-        } else {
-            pairs.for_each(|(out, factor)| {
-                product = product * Scaled::new(factor);
-                *out = product.to_element();
-            });
-        }
-    }
-}
+/// The rows that are computed at once.
+const TOGETHER: usize = 8;
 
-/// The kernel of both functions. A part is a row.
+/// The kernel of all functions. A part is a row.
 struct Products {
     rows: usize,
     length: usize,
     /// The number of sources.
     sources: usize,
-    has_gradients: bool,
+    /// The number of the last products of a row that have gradients; 0 if the products are computed.
+    gradients: usize,
     threads: usize,
 }
 
-impl<T: Element> PartedKernel<T, 1> for Products {
+/// Computes `R` rows without directions.
+fn write_plain<T: Real, const R: usize>(factors: &[T], gradients: &[T], out: &mut [T]) -> Result<()> {
+    if gradients.is_empty() {
+        write_cumulative_products::<T, R>(factors, out);
+        return Ok(());
+    }
+    let mut before = try_from_elem(0.0, out.len())?;
+    let mut starts = try_from_elem([Scaled::ZERO; R], (out.len() / R).div_ceil(SEGMENT))?;
+    write_cumulative_gradients([factors, gradients], &mut before, &mut starts, out);
+    Ok(())
+}
+
+impl Products {
+    /// Computes rows from the one with this number on, at most [`TOGETHER`].
+    fn write_rows<T: Real>(&self, first: usize, out: &mut [T], sources: &[&[T]]) -> Result<()> {
+        let (length, rows) = (self.length, out.len() / self.length);
+        let operand = |index: usize, width: usize| {
+            part(source(sources, index), first.saturating_mul(width), rows.saturating_mul(width))
+        };
+        let (factors, gradients) = (operand(0, length), operand(1, self.gradients));
+        let fixed = if self.gradients > 0 { 2 } else { 1 };
+        let (is_plain, has_all) = (self.sources == fixed, [0, length].contains(&self.gradients));
+        if is_plain && has_all && rows == TOGETHER {
+            return write_plain::<T, TOGETHER>(factors, gradients, out);
+        }
+        // The gradients of a row if only its last product has one.
+        let mut padded = try_from_elem(T::default(), if has_all { 0 } else { length })?;
+        for (row, out) in out.chunks_exact_mut(length).enumerate() {
+            let start = row * length;
+            let factors = part(factors, start, length);
+            let gradients = if has_all {
+                part(gradients, row * self.gradients, self.gradients)
+            } else {
+                let gradient = item(gradients, row);
+                if is_plain && write_quotients(factors, gradient, out) {
+                    continue;
+                }
+                padded.last_mut().into_iter().for_each(|last| *last = gradient);
+                &padded
+            };
+            if is_plain {
+                write_plain::<T, 1>(factors, gradients, out)?;
+                continue;
+            }
+            let directions = (fixed..self.sources).map(|index| part(operand(index, length), start, length));
+            let row = Row { factors, gradients, directions: directions.collect() };
+            if self.gradients > 0 { row.write_gradients(out)? } else { row.write_products(out)? }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> PartedKernel<T, 1> for Products {
     fn parts(&self) -> usize {
         self.rows
     }
@@ -128,60 +160,55 @@ impl<T: Element> PartedKernel<T, 1> for Products {
     fn run(&self, rows: Range<usize>, [out]: [&mut [T]; 1], sources: &[&[T]]) -> Result<()> {
         let position = |row: usize| row.saturating_mul(self.length);
         let out = part_mut(out, position(rows.start), position(rows.len()));
-        let tile = (TILE / self.length).max(1).saturating_mul(self.length);
-        for_each(self.threads, out.chunks_mut(tile).enumerate(), &|(number, out)| {
-            let first = rows.start.saturating_add(number.saturating_mul(tile / self.length));
-            for (row, out) in (first..).zip(out.chunks_exact_mut(self.length)) {
-                let operand = |index: usize| part(source(sources, index), position(row), self.length);
-                let fixed = if self.has_gradients { 2 } else { 1 };
-                let directions = (fixed..self.sources).map(operand).collect();
-                let gradients = if self.has_gradients { operand(1) } else { &[] };
-                let operands = Row { factors: operand(0), gradients, directions };
-                if self.has_gradients {
-                    operands.write_gradients(out)?
-                } else {
-                    operands.write_products(out)?
-                }
-            }
-            Ok(())
+        let tile = (TILE / self.length).max(1).next_multiple_of(TOGETHER);
+        for_each(self.threads, out.chunks_mut(position(tile)).enumerate(), &|(number, out)| {
+            let groups = out.chunks_mut(position(TOGETHER)).enumerate();
+            let first = rows.start.saturating_add(number.saturating_mul(tile));
+            groups.into_iter().try_for_each(|(group, out)| {
+                self.write_rows(first.saturating_add(group * TOGETHER), out, sources)
+            })
         })
     }
 }
 
-fn launch<T: Element>(
+/// Launches the kernel with factors, gradients of their last products if there are some, and directions.
+fn launch<T: Real>(
     op: &'static str,
-    sources: &[&Tensor],
     factors: &Tensor,
-    has_gradients: bool,
+    gradients: Option<&Tensor>,
+    directions: &[Tensor],
 ) -> Result<Tensor> {
     let (shape, placement) = (factors.shape(), factors.placement());
-    let (length, count) = (shape.last().copied().unwrap_or(1).max(1), shape.iter().product());
+    let (length, count) = (shape.last().copied().unwrap_or(1).max(1), shape.iter().product::<usize>());
     let threads = threads_on(placement, count, THREADED_ELEMENTS);
-    let kernel = Products { rows: count / length, length, sources: sources.len(), has_gradients, threads };
-    let sources: Vec<_> = sources.iter().map(|source| TensorPart::contiguous(source, count)).collect();
+    let rows = count / length;
+    let width = gradients.map_or(0, |gradients| if gradients.numel() == count { length } else { 1 });
+    let factors = TensorPart::contiguous(factors, count);
+    let gradients = gradients.map(|gradients| TensorPart::contiguous(gradients, rows * width));
+    let directions = directions.iter().map(|direction| TensorPart::contiguous(direction, count));
+    let sources: Vec<_> = std::iter::once(factors).chain(gradients).chain(directions).collect();
+    let kernel = Products { rows, length, sources: sources.len(), gradients: width, threads };
     let [out] = launch_several::<T, 1>(op, placement, [shape], &sources, kernel)?;
     Ok(out)
 }
 
 /// Returns the derivatives of the cumulative products of rows in the directions; without directions, the products. All
 /// tensors have one shape.
-pub(crate) fn cumulative_products<T: Element>(
+pub(crate) fn cumulative_products<T: Real>(
     op: &'static str,
     factors: &Tensor,
     directions: &[Tensor],
 ) -> Result<Tensor> {
-    let sources: Vec<&Tensor> = std::iter::once(factors).chain(directions).collect();
-    launch::<T>(op, &sources, factors, false)
+    launch::<T>(op, factors, None, directions)
 }
 
-/// Returns the gradients of the factors of [`cumulative_products`] for the gradients of the products, differentiated in
-/// the directions. All tensors have one shape.
-pub(crate) fn cumulative_products_backward<T: Element>(
+/// Returns the gradients of the factors of [`cumulative_products`] for the gradients of the products, differentiated in the
+/// directions, which have the shape of the factors. There are gradients of all products, or of the last one of each row.
+pub(crate) fn cumulative_products_backward<T: Real>(
     op: &'static str,
     factors: &Tensor,
     gradients: &Tensor,
     directions: &[Tensor],
 ) -> Result<Tensor> {
-    let sources: Vec<&Tensor> = [factors, gradients].into_iter().chain(directions).collect();
-    launch::<T>(op, &sources, factors, true)
+    launch::<T>(op, factors, Some(gradients), directions)
 }

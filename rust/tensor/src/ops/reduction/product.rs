@@ -1,13 +1,13 @@
 //! The product of elements.
 
 use super::along_dim::size_of_dim;
-use super::scans::{cumprod_backward, widened};
+use super::scans::{cumprod_backward, gradients_of_factors, widened};
 use super::sums::reduced_dims;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
 use crate::layout::signed;
 use crate::ops::shape::join::cat;
-use crate::recording::NodeBuilder;
+use crate::recording::{NodeBuilder, is_recording};
 use crate::{Element, Result, Tensor, loops};
 
 impl Tensor {
@@ -42,6 +42,9 @@ fn prod_backward(x: &Tensor, gradient: &Tensor, dim: Option<i64>) -> Result<Tens
         let row = x.reshaped(&[x.numel()])?;
         return prod_backward(&row, &gradient.reshaped(&[1])?, Some(0))?.reshaped(x.shape());
     };
+    if !is_recording() {
+        return gradients_of_factors("prod", x, gradient, &[], dim);
+    }
     // The product is the last cumulative product.
     let last = signed(size_of_dim("prod", x, dim)?) - 1;
     let shape: Vec<usize> = x.detach().slice(dim, None, Some(last), 1)?.shape().to_vec();

@@ -79,14 +79,7 @@ pub(crate) fn cumprod_backward(
     directions: &[Tensor],
     dim: i64,
 ) -> Result<Tensor> {
-    let op = "cumprod";
-    let rows = Rows::in_compute_type(op, factors, dim)?;
-    let gradients = Rows::in_compute_type(op, &iterate::cast(gradient, factors.dtype())?, dim)?;
-    let out = dispatch_float!(rows.rows.dtype(), T => {
-        let directions = rows_of(op, directions, dim)?;
-        cumulative_products::cumulative_products_backward::<T>(op, &rows.rows, &gradients.rows, &directions)
-    })?;
-    let out = rows.restore(&iterate::cast(&out, factors.dtype())?)?;
+    let out = gradients_of_factors("cumprod", factors, gradient, directions, dim)?;
     let inputs = [gradient, factors];
     record(
         "CumprodBackwardBackward0",
@@ -104,6 +97,23 @@ pub(crate) fn cumprod_backward(
         },
     )?;
     Ok(out)
+}
+
+/// Computes [`cumprod_backward`] without history. There may also be gradients of the last product along `dim` only.
+pub(super) fn gradients_of_factors(
+    op: &'static str,
+    factors: &Tensor,
+    gradient: &Tensor,
+    directions: &[Tensor],
+    dim: i64,
+) -> Result<Tensor> {
+    let rows = Rows::in_compute_type(op, factors, dim)?;
+    let gradients = Rows::in_compute_type(op, &iterate::cast(gradient, factors.dtype())?, dim)?;
+    let out = dispatch_float!(rows.rows.dtype(), T => {
+        let directions = rows_of(op, directions, dim)?;
+        cumulative_products::cumulative_products_backward::<T>(op, &rows.rows, &gradients.rows, &directions)
+    })?;
+    rows.restore(&iterate::cast(&out, factors.dtype())?)
 }
 
 /// Returns the directions without the one with this number, counted from 1.
