@@ -10,6 +10,7 @@ use crate::iterate::{
     launch_inplace_from, launch_nullary, threads_on,
 };
 use crate::layout::{Layout, contiguous_strides, signed};
+use crate::loops::{IndexedRun, vectorized};
 use crate::storage::{AtomicSlice, Placement, TensorOptions};
 use crate::{DType, Element, Result, Tensor};
 
@@ -39,21 +40,27 @@ impl IndexBounds {
     fn check_all(self, given: &[i64], before: Option<&[i64]>, out: &mut [i64]) -> bool {
         let size = signed(self.size);
         let wraps = if self.rule.wraps { size } else { 0 };
-        let mut is_checked = self.rule.skipped.is_none() && given.len() == out.len();
-        for (out, &index) in out.iter_mut().zip(given) {
-            // Without branches, so that the compiler vectorizes it.
-            let counted = index.wrapping_add(if index < 0 { wraps } else { 0 });
-            is_checked &= (0..size).contains(&counted);
-            *out = counted;
-        }
-        if let Some(before) = before {
-            is_checked &= before.len() == out.len();
-            for (out, &outer) in out.iter_mut().zip(before) {
-                is_checked &= outer >= 0;
-                *out = outer.wrapping_mul(size).wrapping_add(*out);
-            }
-        }
-        is_checked
+        let is_given = self.rule.skipped.is_none() && given.len() == out.len();
+        vectorized(
+            #[inline(always)]
+            move || {
+                let mut is_checked = is_given;
+                for (out, &index) in out.iter_mut().zip(given) {
+                    // Without branches, so that the compiler vectorizes it.
+                    let counted = index.wrapping_add(if index < 0 { wraps } else { 0 });
+                    is_checked &= (0..size).contains(&counted);
+                    *out = counted;
+                }
+                if let Some(before) = before {
+                    is_checked &= before.len() == out.len();
+                    for (out, &outer) in out.iter_mut().zip(before) {
+                        is_checked &= outer >= 0;
+                        *out = outer.wrapping_mul(size).wrapping_add(*out);
+                    }
+                }
+                is_checked
+            },
+        )
     }
 }
 
@@ -218,7 +225,7 @@ pub(crate) fn gather_at<T: Element>(
     index: &Tensor,
 ) -> Result<Tensor> {
     let operands = [(layout.base.as_slice(), layout.offset), (&layout.index, 0)];
-    let (plan, step) = (plan_of(&layout.shape, &operands), layout.step);
+    let (plan, step, size) = (plan_of(&layout.shape, &operands), layout.step, layout.size);
     let threads = threads_on(source.placement(), plan.numel(), THREADED_ELEMENTS);
     let sources =
         [TensorPart::up_to(source, layout.end(&plan)), TensorPart::contiguous(index, plan.end(1, 1))];
@@ -234,16 +241,8 @@ pub(crate) fn gather_at<T: Element>(
                     let values = start.and_then(|start| data.get(start..)).unwrap_or_default();
                     return read_row(row, values, base_step);
                 }
-                let read = |(number, (&index, out)): (usize, (&i64, &mut T))| {
-                    let base = base.wrapping_add(number.wrapping_mul(base_step));
-                    let found = position(base, index, step).and_then(|at| data.get(at));
-                    *out = found.copied().unwrap_or_default();
-                };
-                if index_step == 1 {
-                    part(index, at, length).iter().zip(row).enumerate().for_each(read);
-                } else {
-                    rest(index, at).iter().step_by(index_step).zip(row).enumerate().for_each(read);
-                }
+                let index = part(index, at, length);
+                IndexedRun { index, index_step, base, base_step, step, size, count: length }.read(data, row);
             });
         })
     };
@@ -284,6 +283,8 @@ impl ScatterReduce {
 struct Writes {
     plan: Plan,
     step: usize,
+    /// The size of the indexed dimension.
+    size: usize,
 }
 
 impl Writes {
@@ -301,41 +302,23 @@ impl Writes {
         let sources =
             [TensorPart::up_to(values, plan.end(2, 1)), TensorPart::contiguous(index, plan.end(1, 1))];
         let target = TensorPart::up_to(target, layout.end(&plan));
-        (Writes { plan, step: layout.step }, target, sources)
+        (Writes { plan, step: layout.step, size: layout.size }, target, sources)
     }
 
-    /// Calls `write` with the position and the value of each of some elements, in row-major order.
-    fn for_each<T: Element>(
+    /// Calls `write` with each run of some elements in row-major order, and its values, which are at equal distances.
+    fn for_each<'a, T>(
         &self,
         elements: Range<usize>,
-        index: &[i64],
-        values: &[T],
-        mut write: impl FnMut(usize, T),
+        index: &'a [i64],
+        values: &'a [T],
+        mut write: impl FnMut(IndexedRun<'a>, (&'a [T], usize)),
     ) {
         let [base_step, index_step, value_step, _] = self.plan.steps();
-        self.plan.for_each_run(elements, &mut |[base, at, from, _], length| {
-            if (index_step, value_step) == (1, 1) {
-                let pairs = part(index, at, length).iter().zip(part(values, from, length));
-                for (number, (&index, &value)) in pairs.enumerate() {
-                    if let Some(at) =
-                        position(base.wrapping_add(number.wrapping_mul(base_step)), index, self.step)
-                    {
-                        write(at, value);
-                    }
-                }
-                return;
-            }
-            let (mut base, mut at, mut from) = (base, at, from);
-            for _ in 0..length {
-                if let (Some(position), Some(&value)) =
-                    (position(base, element(index, at), self.step), values.get(from))
-                {
-                    write(position, value);
-                }
-                base = base.saturating_add(base_step);
-                at = at.saturating_add(index_step);
-                from = from.saturating_add(value_step);
-            }
+        let (step, size) = (self.step, self.size);
+        self.plan.for_each_run(elements, &mut |[base, at, from, _], count| {
+            let index = rest(index, at);
+            let run = IndexedRun { index, index_step, base, base_step, step, size, count };
+            write(run, (rest(values, from), value_step));
         });
     }
 
@@ -378,8 +361,8 @@ pub(crate) fn scatter<T: Element>(
             let shared = AtomicSlice::new(data);
             return for_each(threads, (0..count).step_by(PART), &|first| {
                 let elements = first..first.saturating_add(PART).min(count);
-                writes.for_each(elements, index, values, |at, value| {
-                    shared.update(at, |old| combine.apply(old, value));
+                writes.for_each(elements, index, values, |run, values| {
+                    run.for_each(values, |at, value| shared.update(at, |old| combine.apply(old, value)));
                 });
                 Ok(())
             });
@@ -396,10 +379,10 @@ pub(crate) fn scatter<T: Element>(
             });
             return Ok(());
         }
-        writes.for_each(0..count, index, values, |at, value| {
-            if let Some(element) = data.get_mut(at) {
-                *element = combine.apply(*element, value);
-            }
+        writes.for_each(0..count, index, values, |run, values| match combine {
+            ScatterReduce::Replace => run.write(data, values, |_, value| value),
+            ScatterReduce::Add => run.write(data, values, T::plus),
+            ScatterReduce::Multiply => run.write(data, values, T::times),
         });
         Ok(())
     })
