@@ -98,7 +98,7 @@ pub(super) use tests::{arch, instruction_sets, with_instruction_set};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elementwise::atan2;
+    use crate::elementwise::{atan2, hypot};
     use crate::{DType, Result, Tensor};
 
     thread_local!(static FORCED: std::cell::Cell<Option<Arch>> = const { std::cell::Cell::new(None) });
@@ -142,7 +142,7 @@ mod tests {
             x.amax(Some(&[1]), false)?,
             x.argmax(Some(1), false)?,
         ];
-        let functions: [fn(&Tensor) -> Result<Tensor>; 22] = [
+        let functions: [fn(&Tensor) -> Result<Tensor>; 23] = [
             Tensor::exp,
             Tensor::expm1,
             Tensor::log,
@@ -152,6 +152,7 @@ mod tests {
             Tensor::sqrt,
             Tensor::floor,
             |x| x.softmax(1)?.add(&x.log_softmax(1)?),
+            |x| hypot(x, &x.flip(&[1])?),
             |x| x.cumprod(0),
             |x| x.cumprod(1),
             Tensor::sin,

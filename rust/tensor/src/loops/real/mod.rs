@@ -55,6 +55,8 @@ pub(crate) trait Real:
     fn atan(self) -> Self;
     /// Returns the angle of the point with this y-coordinate and the given x-coordinate.
     fn atan2(self, x: Self) -> Self;
+    /// Returns the length of the hypotenuse of a right triangle with these legs.
+    fn hypot(self, other: Self) -> Self;
     /// Returns the hyperbolic sine.
     fn sinh(self) -> Self;
     /// Returns the hyperbolic cosine.
@@ -77,7 +79,7 @@ pub(crate) trait Real:
 
 /// Implements the functions for a type. Most are those of the same name that a module has.
 macro_rules! real {
-    ($float:ident, $largest_angle:expr, $pow:path, $atan2:path; $($module:ident: $($function:ident)+;)+) => {
+    ($float:ident, $largest_angle:expr, $pow:path, $atan2:path, $hypot:path; $($module:ident: $($function:ident)+;)+) => {
         impl Real for $float {
             #[inline(always)]
             fn is_moderate(self) -> bool {
@@ -109,6 +111,10 @@ macro_rules! real {
             fn atan2(self, x: Self) -> Self {
                 $atan2(self, x)
             }
+            #[inline(always)]
+            fn hypot(self, other: Self) -> Self {
+                $hypot(self, other)
+            }
             $($(#[inline(always)]
             fn $function(self) -> Self {
                 $module::$function(self)
@@ -118,12 +124,12 @@ macro_rules! real {
 }
 
 real! {
-    f32, single::LARGEST_ANGLE, single::pow, single::atan2;
+    f32, single::LARGEST_ANGLE, single::pow, single::atan2, single::hypot;
     single: exp exp2 exp_m1 ln log2 log10 ln_1p tanh sigmoid sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc;
 }
 
 real! {
-    f64, double::LARGEST_ANGLE, f64::powf, f64::atan2;
+    f64, double::LARGEST_ANGLE, f64::powf, f64::atan2, double::hypot;
     double: exp exp_m1 ln tanh sigmoid sin cos tan asin acos atan erf;
     f64: exp2 log2 log10 ln_1p sinh cosh asinh acosh atanh;
     libm: erfc;

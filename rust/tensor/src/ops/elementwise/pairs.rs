@@ -97,7 +97,7 @@ pair_operations! {
         atan2_gradient(g, x, y, x), atan2_gradient(g, &y.neg()?, y, x)
     );
     /// Returns the length of the hypotenuse of a right triangle with these legs.
-    hypot, floating, "HypotBackward0", |x, y| x.hypot(y), |g, x, y| (
+    hypot, floating, "HypotBackward0", Real::hypot, |g, x, y| (
         g.mul(&x.div(&hypot(x, y)?)?), g.mul(&y.div(&hypot(x, y)?)?)
     );
     /// Returns the logarithm of the sum of the exponentials, also where an exponential overflows.

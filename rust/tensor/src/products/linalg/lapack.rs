@@ -10,7 +10,7 @@ use std::ptr::from_ref;
 use interlock::libraries::{Library, LibraryFunctions, MKL, OPENBLAS};
 
 use super::Routine;
-use super::matrix::largest;
+use super::matrix::{largest, transpose};
 use crate::Result;
 use crate::iterate::parts::part;
 use crate::products::one_thread::{OneThread, Threads};
@@ -193,18 +193,6 @@ fn int(number: usize) -> i64 {
 
 fn text(letter: &'static CStr) -> Text {
     letter.as_ptr()
-}
-
-/// Writes a matrix in rows as one in columns.
-fn transpose(columns: usize, matrix: &[f64], out: &mut [f64]) {
-    let rows = matrix.len() / columns.max(1);
-    for (row, elements) in matrix.chunks_exact(columns.max(1)).enumerate() {
-        out.iter_mut()
-            .skip(row)
-            .step_by(rows.max(1))
-            .zip(elements)
-            .for_each(|(out, element)| *out = *element);
-    }
 }
 
 /// Returns a status that a library wrote.

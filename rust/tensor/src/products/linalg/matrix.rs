@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::Result;
 use crate::iterate::parts::{item, part, part_mut, split_mut};
+use crate::loops::vectorized;
 use crate::storage::fallible_alloc::try_collect;
 
 /// The number of partial sums of a dot product. It is fixed, so that bits do not depend on the CPU.
@@ -58,11 +59,22 @@ impl<'a> Matrix<'a> {
         let diagonal = self.elements.iter_mut().step_by(step).take(rows.min(self.columns));
         diagonal.for_each(|element| *element = 1.0);
     }
+}
 
-    /// Writes the transposed matrix, of rows with `rows` elements.
-    pub fn write_transposed(&self, rows: usize, out: &mut [f64]) {
-        for (column, out) in out.chunks_exact_mut(rows.max(1)).enumerate() {
-            out.iter_mut().enumerate().for_each(|(row, out)| *out = self.at(row, column));
+/// Writes a matrix in rows as one in columns.
+pub(super) fn transpose(columns: usize, matrix: &[f64], out: &mut [f64]) {
+    /// Rows and columns whose cache lines are used at once.
+    const TILE: usize = 16;
+    let rows = matrix.len() / columns.max(1);
+    for first_row in (0..rows).step_by(TILE) {
+        for first_column in (0..columns).step_by(TILE) {
+            for column in first_column..columns.min(first_column + TILE) {
+                for row in first_row..rows.min(first_row + TILE) {
+                    if let Some(out) = out.get_mut(column * rows + row) {
+                        *out = item(matrix, row * columns + column);
+                    }
+                }
+            }
         }
     }
 }
@@ -80,14 +92,26 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Adds `factor` times the source to the target.
 pub(super) fn add_scaled(target: &mut [f64], factor: f64, source: &[f64]) {
-    target.iter_mut().zip(source).for_each(|(target, source)| *target += factor * source);
+    vectorized(
+        #[inline(always)]
+        move || {
+            for (target, source) in target.iter_mut().zip(source) {
+                *target += factor * source;
+            }
+        },
+    );
 }
 
 /// Applies a plane rotation to two rows: `(c a - s b, s a + c b)`.
 pub(super) fn rotate(a: &mut [f64], b: &mut [f64], c: f64, s: f64) {
-    for (a, b) in a.iter_mut().zip(b) {
-        (*a, *b) = (c * *a - s * *b, s * *a + c * *b);
-    }
+    vectorized(
+        #[inline(always)]
+        move || {
+            for (a, b) in a.iter_mut().zip(b) {
+                (*a, *b) = (c * *a - s * *b, s * *a + c * *b);
+            }
+        },
+    );
 }
 
 /// Returns the numbers below `count` in ascending order of their keys.

@@ -4,7 +4,7 @@
 //! orthogonal, after which their lengths are the singular values; Golub and Van Loan, "Matrix Computations" (2013), section
 //! 8.6.
 
-use super::matrix::{Matrix, add_scaled, ascending, dot, largest, norm, rotate, tangent};
+use super::matrix::{Matrix, add_scaled, ascending, dot, largest, norm, rotate, tangent, transpose};
 use crate::Result;
 use crate::iterate::parts::{item, part};
 use crate::storage::fallible_alloc::{try_collect, try_from_elem};
@@ -33,7 +33,7 @@ pub(super) fn factor(
     let unit = if scale == 0.0 { 1.0 } else { scale.log2().floor().clamp(-1000.0, 1000.0).exp2() };
     matrix.iter_mut().for_each(|element| *element /= unit);
     let mut elements = try_from_elem(0.0, matrix.len())?;
-    Matrix::new(matrix, columns).write_transposed(rows, &mut elements);
+    transpose(columns, matrix, &mut elements);
     let mut work = Matrix::new(&mut elements, rows);
     let has_vectors = !vh.is_empty();
     let mut right = try_from_elem(0.0, vh.len())?;
@@ -63,7 +63,7 @@ pub(super) fn factor(
         }
     }
     complete(rows, known, count, &mut left)?;
-    Matrix::new(&mut left, rows).write_transposed(count, u);
+    transpose(rows, &left, u);
     Ok(0)
 }
 

@@ -4,6 +4,7 @@
 mod circular;
 mod error_function;
 mod hyperbolic;
+mod hypotenuse;
 mod inverse;
 
 use std::f64::consts::LOG2_E;
@@ -11,6 +12,7 @@ use std::f64::consts::LOG2_E;
 pub(super) use circular::{LARGEST_ANGLE, cos, sin, tan};
 pub(super) use error_function::erf;
 pub(super) use hyperbolic::{acosh, asinh, atanh, cosh, sinh};
+pub(super) use hypotenuse::hypot;
 pub(super) use inverse::{acos, asin, atan, atan2};
 
 /// Adding it rounds a number of at most 51 bits to an integer, which is then in the lower bits.

@@ -19,7 +19,7 @@ pub(super) use error_function::{erf, erfc};
 pub(super) use exponential::{exp, exp_m1, exp2, sigmoid, tanh};
 pub(super) use logarithm::{ln, ln_1p, log2, log10};
 pub(super) use power::pow;
-pub(super) use wide::{acos, acosh, asin, asinh, atan2, atanh, cosh, sinh, tan};
+pub(super) use wide::{acos, acosh, asin, asinh, atan2, atanh, cosh, hypot, sinh, tan};
 
 #[cfg(test)]
 mod tests {
