@@ -108,6 +108,29 @@ def test_log_softmax_is_stable(dim: int) -> None:
     gradcheck.check(lambda x: interlock.softmax(x, dim), array)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 32), (8, 300), (2, 5, 7, 80), (1, 33), (40, 513)])
+def test_softmax_over_columns_is_that_of_rows(shape: tuple[int, ...], dtype: str) -> None:
+    numbers = 30 * np.random.default_rng(4).standard_normal(shape)
+    numbers[..., 0, 1], numbers[..., 2] = -np.inf, -np.inf
+    numbers[..., 0, 3], numbers[..., 0, 4] = np.nan, np.inf
+    x = interlock.tensor(numbers.astype(dtype))
+    for dim in range(x.ndim - 1):
+        for name in ("softmax", "log_softmax"):
+            leaves = [x.detach().clone().requires_grad_() for _ in range(2)]
+            columns = getattr(leaves[0], name)(dim)
+            rows = getattr(leaves[1].transpose(dim, -1), name)(-1).transpose(dim, -1)
+            weights = interlock.tensor(numbers.astype(dtype)).nan_to_num(posinf=1.0, neginf=-1.0)
+            for result in (columns, rows):
+                (result * weights).sum().backward()
+            rtol, atol = (1e-6, 1e-4) if dtype == "float32" else (1e-14, 1e-12)
+            for result, expected in ((columns, rows), (leaves[0].grad, leaves[1].grad)):
+                assert result is not None
+                assert expected is not None
+                arrays = [np.asarray(tensor.detach().cpu()) for tensor in (result, expected)]
+                np.testing.assert_allclose(arrays[0], arrays[1], rtol=rtol, atol=atol)
+
+
 def test_cross_entropy_applies_its_reduction() -> None:
     scores, classes = np.random.default_rng(3).standard_normal((4, 3)), interlock.tensor([2, 0, 1, 1])
     losses = -(scores - np.log(np.exp(scores).sum(1, keepdims=True)))[range(4), classes.tolist()]

@@ -23,7 +23,7 @@ pub(crate) use launch::{on_device_of, result_placement, threads_on};
 pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each, for_each_tile};
 pub(crate) use plan::{Plan, PlanOperand};
 pub(crate) use reduction::reduce;
-pub(crate) use rows::{apply_along_last_dim, map_rows, rows_with_statistics, zip_rows};
+pub(crate) use rows::{apply_along_last_dim, map_columns, map_rows, rows_with_statistics, zip_rows};
 pub(crate) use slices::{
     ChunkedKernel, NoInput, PartedKernel, TensorPart, check_count, launch_binary, launch_chunked,
     launch_inplace_from, launch_nullary, launch_several, launch_unary, launch_with_layout, launch_zeros,

@@ -9,6 +9,7 @@ use super::launch::{Launch, Target, threads_on};
 use super::parallel::{Shared, THREADED_ELEMENTS, TILE, for_each};
 use super::slices::new_tensor;
 use crate::layout::Layout;
+use crate::loops::{COLUMNS, Columns};
 use crate::storage::{Placement, Span};
 use crate::{DType, Element, Error, Result, Tensor};
 
@@ -18,8 +19,9 @@ const MOST: usize = 3;
 /// The number of elements of the first source between two checks for signals.
 const CHUNK: usize = 1 << 24;
 
-/// Computes a row of each result from a row of each source, at these addresses. Those of absent operands are null.
-type RowFunction = dyn Fn([*mut u8; MOST], [*const u8; MOST]) -> Result<()> + Send + Sync;
+/// Computes a row of each result from a row of each source, at these addresses. Those of absent operands are null. The last
+/// argument is the number of the block of columns.
+type RowFunction = dyn Fn([*mut u8; MOST], [*const u8; MOST], usize) -> Result<()> + Send + Sync;
 
 /// The first source, which determines the number of rows and the device, and the others.
 type Sources<'a> = (&'a Tensor, [Option<&'a Tensor>; MOST - 1]);
@@ -41,21 +43,15 @@ impl Operand {
     }
 }
 
-/// Returns the addresses of a row of each operand, from the addresses of the first rows.
-fn row_of(first: [*mut u8; MOST], operands: [Option<Operand>; MOST], number: usize) -> [*mut u8; MOST] {
-    let mut rows = first
-        .into_iter()
-        .zip(operands)
-        .map(|(pointer, operand)| pointer.wrapping_add(number * operand.map_or(0, |operand| operand.step)));
-    [(); MOST].map(|()| rows.next().unwrap_or(std::ptr::null_mut()))
-}
-
 /// The rows of results and of their sources.
 #[derive(Clone, Copy)]
 struct Rows {
     op: &'static str,
     placement: Placement,
+    /// The number of rows, or of blocks of all rows.
     count: usize,
+    /// The number of blocks of a row, and their distance in bytes. The rows of a matrix are one row with blocks of columns.
+    blocks: (usize, usize),
     results: [Option<Operand>; MOST],
     sources: [Option<Operand>; MOST],
     threads: usize,
@@ -90,6 +86,7 @@ impl Rows {
             op,
             placement,
             count,
+            blocks: (1, 0),
             results: results.map(|result| result.map(of_result)),
             sources: [Some(first), second, third].map(|source| source.map(of_source)),
             threads: threads_on(placement, elements, threaded),
@@ -99,10 +96,26 @@ impl Rows {
         }
     }
 
+    /// Returns the addresses of a row of each operand, or of a block of it, from the addresses of the first rows.
+    fn row_of(
+        &self,
+        first: [*mut u8; MOST],
+        operands: [Option<Operand>; MOST],
+        number: usize,
+    ) -> [*mut u8; MOST] {
+        let (blocks, size) = self.blocks;
+        let (row, block) = (number / blocks, number % blocks);
+        let mut rows = first.into_iter().zip(operands).map(|(pointer, operand)| {
+            pointer.wrapping_add(row * operand.map_or(0, |operand| operand.step) + block * size)
+        });
+        [(); MOST].map(|()| rows.next().unwrap_or(std::ptr::null_mut()))
+    }
+
     /// Calls `row` with some rows. The locks of the memory are held.
     fn run(&self, part: Range<usize>, spans: &[Span], row: &RowFunction) -> Result<()> {
         // The sources may have been resized since the shapes of the results were read from them.
-        let written = self.results.into_iter().flatten().map(|result| self.count.saturating_mul(result.size));
+        let rows = self.count / self.blocks.0;
+        let written = self.results.into_iter().flatten().map(|result| rows.saturating_mul(result.size));
         if self.count > 0 && !spans.iter().zip(written).all(|(span, written)| span.bytes == written) {
             return Err(Error::resized(self.op));
         }
@@ -111,7 +124,7 @@ impl Rows {
             let mut pointers = [std::ptr::null_mut(); MOST];
             for (pointer, operand) in pointers.iter_mut().zip(operands) {
                 let Some(operand) = operand else { continue };
-                let span = spans.next().filter(|span| operand.required_bytes(self.count) <= span.bytes);
+                let span = spans.next().filter(|span| operand.required_bytes(rows) <= span.bytes);
                 *pointer = span.ok_or_else(|| Error::resized(self.op))?.pointer.wrapping_add(operand.start);
             }
             Ok::<_, Error>(pointers)
@@ -119,22 +132,20 @@ impl Rows {
         // SAFETY: the locks are held until all threads have ended, and each writes rows of its own.
         let shared = unsafe { Shared::new((locate(self.results)?, locate(self.sources)?)) };
         let run = |rows: Range<usize>| {
-            rows.into_iter().try_for_each(|number| {
-                let (results, sources) = shared.get();
-                let results = row_of(results, self.results, number);
-                let sources = row_of(sources, self.sources, number).map(<*mut u8>::cast_const);
-                for (pointer, operand) in results.into_iter().zip(self.results) {
-                    if let Some(operand) = operand.filter(|_| self.is_zeroed) {
-                        // SAFETY: the row is within the memory. It is zeroed here, so that the function finds it in the cache.
-                        unsafe { pointer.write_bytes(0, operand.size) };
-                    }
+            let (results, sources) = shared.get();
+            if self.is_zeroed {
+                // The results of a tile are zeroed here, so that the function finds them in the cache.
+                let first = self.row_of(results, self.results, rows.start);
+                for (pointer, operand) in first.into_iter().zip(self.results) {
+                    // SAFETY: the rows are within the memory. Absent operands have no bytes.
+                    unsafe { pointer.write_bytes(0, rows.len() * operand.map_or(0, |operand| operand.size)) };
                 }
-                row(results, sources)
+            }
+            rows.into_iter().try_for_each(|number| {
+                let sources = self.row_of(sources, self.sources, number).map(<*mut u8>::cast_const);
+                row(self.row_of(results, self.results, number), sources, number % self.blocks.0)
             })
         };
-        if self.threads == 1 {
-            return run(part);
-        }
         let (start, end) = (part.start, part.end);
         let tile = |number: usize| start + number * self.tile..end.min(start + (number + 1) * self.tile);
         for_each(self.threads, (0..part.len().div_ceil(self.tile)).map(tile), &run)
@@ -198,7 +209,7 @@ pub(crate) fn apply_along_last_dim<T: Element, U: Element>(
     let sources = (source, [None; 2]);
     let size = width.saturating_mul(size_of::<U>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
-    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..], _| {
         // SAFETY: `Rows` checked that the rows are within the memory, whose locks are held; the result is zeroed, and no
         // other row shares its memory.
         unsafe { f(slice(row, length), slice_mut(out, width)) }
@@ -219,13 +230,54 @@ pub(crate) fn map_rows<T: Element>(
     let sources = (source, [None; 2]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
-    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..]| {
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [row, ..], _| {
         // SAFETY: as in `apply_along_last_dim`; the function returns what it initialized.
         let written = unsafe { f(slice(row, length), slice_mut(out, length)) };
         debug_assert_eq!(written.as_ptr().cast(), out.cast_const(), "the row of the result");
         Ok(())
     });
     let [out] = Rows { is_zeroed: false, ..rows }.launch([(source.shape(), T::DTYPE)], sources, row)?;
+    Ok(out)
+}
+
+/// Applies `f` to blocks of columns of contiguous tensors of one shape, which consist of matrices with `rows` rows and `width`
+/// columns.
+///
+/// # Safety
+/// The function writes each element of the result.
+pub(crate) unsafe fn map_columns<T: Element, const N: usize>(
+    op: &'static str,
+    sources: [&Tensor; N],
+    (rows, width): (usize, usize),
+    f: impl Fn(Columns<T, N>) + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let sources = sources.iter().map(|source| aligned(source)).collect::<Result<Vec<_>>>()?;
+    let [source, others @ ..] = &*sources else { return Err(Error::resized(op)) };
+    Error::when(others.iter().any(|other| other.numel() != source.numel()), || Error::resized(op))?;
+    let mut others = others.iter().map(|other| &**other);
+    let sources = (&**source, [others.next(), others.next()]);
+    let length = rows.saturating_mul(width);
+    let size = length.saturating_mul(size_of::<T>());
+    let matrices = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
+    let (blocks, elements) = (width.div_ceil(COLUMNS).max(1), rows.saturating_mul(COLUMNS).max(1));
+    let blocks = Rows {
+        is_zeroed: false,
+        count: matrices.count * blocks,
+        blocks: (blocks, COLUMNS * size_of::<T>()),
+        tile: (TILE / elements).max(1),
+        chunk: (CHUNK / elements).max(1),
+        ..matrices
+    };
+    let function: Box<RowFunction> = Box::new(move |[out, ..], sources, block| {
+        let sizes = [rows, COLUMNS.min(width - block * COLUMNS)];
+        let sources = std::array::from_fn(|number| {
+            sources.get(number).map_or(std::ptr::null(), |source| source.cast())
+        });
+        // SAFETY: `Rows` checked that the matrices are within the memory, whose locks are held.
+        f(unsafe { Columns::new(out.cast(), sources, sizes, width) });
+        Ok(())
+    });
+    let [out] = blocks.launch([(source.shape(), T::DTYPE)], sources, function)?;
     Ok(out)
 }
 
@@ -244,7 +296,7 @@ pub(crate) fn zip_rows<T: Element>(
     let sources = (a, [Some(b), None]);
     let size = length.saturating_mul(size_of::<T>());
     let rows = Rows::new(op, sources, length, [Some(size), None, None], THREADED_ELEMENTS);
-    let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _]| {
+    let row: Box<RowFunction> = Box::new(move |[out, ..], [a, b, _], _| {
         // SAFETY: as in `apply_along_last_dim`.
         unsafe { f(slice(a, length), slice(b, length), slice_mut(out, length)) }
     });
@@ -276,7 +328,7 @@ pub(crate) fn rows_with_statistics<T: Element>(
     }
     let sizes = [length, 1, 1].map(|count| Some(count.saturating_mul(size_of::<T>())));
     let rows = Rows::new(op, sources, length, sizes, threaded);
-    let row: Box<RowFunction> = Box::new(move |[out, first_out, second_out], [row, a, b]| {
+    let row: Box<RowFunction> = Box::new(move |[out, first_out, second_out], [row, a, b], _| {
         // SAFETY: as in `map_rows`.
         unsafe {
             let parameters = [a, b].map(|pointer| (!pointer.is_null()).then(|| slice(pointer, length)));

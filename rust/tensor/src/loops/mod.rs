@@ -4,6 +4,7 @@
 //! which runs there are ([`crate::iterate`]), locks, threads and queueing on devices. NumPy's ufuncs are made in this way.
 
 mod cache_aligned;
+mod columns;
 mod convert;
 mod cumulative;
 mod element_loop;
@@ -23,6 +24,7 @@ mod sums;
 mod vectorized;
 
 pub(crate) use cache_aligned::CacheAligned;
+pub(crate) use columns::{COLUMNS, Columns, softmax_of_columns, softmax_of_columns_backward};
 pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use cumulative::{SEGMENT, write_cumulative_gradients, write_cumulative_products};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
@@ -34,8 +36,8 @@ pub(crate) use moments::squared_deviations;
 pub(crate) use product::{product, write_quotients};
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{
-    exponentials, index_of_extreme, largest_in, log_softmax, log_softmax_backward, normalize,
-    normalize_backward, softmax, softmax_backward,
+    Softmax, exponentials, index_of_extreme, largest_in, log_softmax_backward, normalize, normalize_backward,
+    softmax, softmax_backward,
 };
 pub(crate) use sums::sum_of_singles;
 pub(crate) use vectorized::vectorized;

@@ -17,8 +17,6 @@ fn largest<T: Real>(row: &[T]) -> T {
 
 /// Returns the index of the largest or smallest element of a row: the first of equal ones, or of NaN. 0 for an empty row.
 pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize {
-    /// Elements that are compared at once, before the first one of them is looked for.
-    const BLOCK: usize = 256;
     let Some(&first) = row.first() else { return 0 };
     vectorized(
         #[inline(always)]
@@ -30,8 +28,12 @@ pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize
             };
             let is_it = |element: &T| *element == best || (element.is_nan() && best.is_nan());
             let has_it = |block: &&[T]| block.iter().fold(false, |found, element| found | is_it(element));
-            let number = row.chunks(BLOCK).position(|block| has_it(&block)).unwrap_or(0);
-            let begin = number * BLOCK;
+            // Blocks of elements that are compared at once, before the first one of them is looked for.
+            let is_long = row.len() > 256;
+            let blocks = is_long.then(|| row.chunks(256).position(|block| has_it(&block)));
+            let mut begin = 256 * blocks.flatten().unwrap_or(0);
+            let (blocks, _) = row.get(begin..).unwrap_or_default().as_chunks::<16>();
+            begin += 16 * blocks.iter().position(|block| has_it(&&block[..])).unwrap_or(blocks.len());
             begin + row.iter().skip(begin).position(is_it).unwrap_or(0)
         },
     )
@@ -54,44 +56,47 @@ fn written<T: Element>(out: &mut [MaybeUninit<T>], values: impl ExactSizeIterato
     unsafe { &mut *(std::ptr::from_mut(out) as *mut [T]) }
 }
 
-/// Writes the exponentials of a row, normalized to a sum of 1. Where all elements are minus infinity they are NaN, as in
-/// PyTorch, or 0 if `is_safe`.
-pub(crate) fn softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>], is_safe: bool) -> &'a mut [T] {
+/// What [`softmax`] writes.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Softmax {
+    /// The exponentials of elements, normalized to a sum of 1. Where all elements are minus infinity they are NaN, as in PyTorch.
+    Plain,
+    /// 0 in place of NaN where all elements are minus infinity.
+    Safe,
+    /// The logarithms.
+    Logarithm,
+}
+
+/// Writes the softmax of a row.
+pub(crate) fn softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>], kind: Softmax) -> &'a mut [T] {
     vectorized(
         #[inline(always)]
         move || {
-            let largest = largest(row);
-            if is_safe && largest == T::from_f64(f64::NEG_INFINITY) && !row.iter().any(|value| value.is_nan())
-            {
+            let (largest, least) = (largest(row), T::from_f64(f64::NEG_INFINITY));
+            if kind == Softmax::Safe && largest == least && !row.iter().any(|value| value.is_nan()) {
                 return written(out, row.iter().map(|_| T::default()));
             }
             let out = written(out, row.iter().map(|value| (*value - largest).exp()));
-            let sum = T::from_f64(sum(out));
+            let sum = sum(out);
+            if kind == Softmax::Logarithm {
+                // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
+                let logarithm = T::from_f64(sum.ln());
+                out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest) - logarithm);
+                return out;
+            }
+            let sum = T::from_f64(sum);
             let reciprocal = T::from_f64(1.0) / sum;
-            // A division takes longer than a product with the reciprocal whose error is corrected.
-            out.iter_mut().for_each(|out| {
-                let quotient = *out * reciprocal;
-                *out = (-quotient).mul_add(sum, *out).mul_add(reciprocal, quotient);
-            });
+            out.iter_mut().for_each(|out| *out = divided(*out, sum, reciprocal));
             out
         },
     )
 }
 
-/// Writes the logarithms of the [`softmax`] of a row.
-pub(crate) fn log_softmax<'a, T: Real>(row: &[T], out: &'a mut [MaybeUninit<T>]) -> &'a mut [T] {
-    vectorized(
-        #[inline(always)]
-        move || {
-            let largest = largest(row);
-            // If all elements are minus infinity the differences are NaN, as in PyTorch.
-            let out = written(out, row.iter().map(|value| (*value - largest).exp()));
-            // The difference is computed first: added to a large maximum the logarithm would be lost in rounding.
-            let logarithm = T::from_f64(sum(out).ln());
-            out.iter_mut().zip(row).for_each(|(out, value)| *out = (*value - largest) - logarithm);
-            out
-        },
-    )
+/// Returns a quotient: a division takes longer than a product with the reciprocal whose error is corrected.
+#[inline(always)]
+pub(super) fn divided<T: Real>(number: T, divisor: T, reciprocal: T) -> T {
+    let quotient = number * reciprocal;
+    (-quotient).mul_add(divisor, number).mul_add(reciprocal, quotient)
 }
 
 /// Writes the gradient of the input of [`softmax`], `(g - sum(g * y)) * y` for the gradient g of the result y.
@@ -108,7 +113,7 @@ pub(crate) fn softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &mut 
     );
 }
 
-/// Writes the gradient of the input of [`log_softmax`], `g - exp(y) * sum(g)` for the gradient g of the result y.
+/// Writes the gradient of the input of [`softmax`] if the result is a logarithm, `g - exp(y) * sum(g)` for the gradient g of the result y.
 pub(crate) fn log_softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &mut [T]) {
     vectorized(
         #[inline(always)]

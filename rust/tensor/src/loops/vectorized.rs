@@ -142,7 +142,7 @@ mod tests {
             x.amax(Some(&[1]), false)?,
             x.argmax(Some(1), false)?,
         ];
-        let functions: [fn(&Tensor) -> Result<Tensor>; 23] = [
+        let functions: [fn(&Tensor) -> Result<Tensor>; 24] = [
             Tensor::exp,
             Tensor::expm1,
             Tensor::log,
@@ -152,6 +152,7 @@ mod tests {
             Tensor::sqrt,
             Tensor::floor,
             |x| x.softmax(1)?.add(&x.log_softmax(1)?),
+            |x| x.softmax(0)?.add(&x.log_softmax(0)?),
             |x| hypot(x, &x.flip(&[1])?),
             |x| x.cumprod(0),
             |x| x.cumprod(1),

@@ -5,6 +5,8 @@
 
 use super::along_dim::Rows;
 use crate::dtype::dispatch_float;
+use crate::layout::wrap_dim;
+use crate::loops::{Columns, Softmax};
 use crate::ops::elementwise::operand::check_floating_point;
 use crate::recording::{NodeBuilder, is_recording};
 use crate::{Result, Tensor, iterate, loops};
@@ -18,90 +20,97 @@ impl Tensor {
 
     /// Returns the [`log_softmax`](Tensor::log_softmax), for an operation that errors name.
     pub(crate) fn log_softmax_for(&self, op: &'static str, dim: i64) -> Result<Tensor> {
-        check_floating_point(op, self)?;
-        let out = apply_along_dim(op, self, dim, |rows, length| {
-            dispatch_float!(rows.dtype(), T => {
-                iterate::map_rows(op, rows, length, loops::log_softmax::<T>)
-            })
-        })?;
+        let out = along_dim(op, self, dim, Softmax::Logarithm)?;
         NodeBuilder::record_saving_output("LogSoftmaxBackward0", self, out, move |out, gradient| {
-            log_softmax_backward(out, gradient, dim)
+            if is_recording() {
+                let total = gradient.sum(Some(&[dim]), true)?;
+                return gradient.sub(&out.exp()?.mul(&total)?);
+            }
+            gradient_along_dim("log_softmax", gradient, out, dim, true)
         })
     }
 
     /// Returns the exponentials of the elements, normalized to a sum of 1 along `dim`.
     pub fn softmax(&self, dim: i64) -> Result<Tensor> {
-        self.softmax_as("SoftmaxBackward0", dim, false)
+        self.softmax_as("SoftmaxBackward0", dim, Softmax::Plain)
     }
 
-    /// Returns the [`softmax`](Tensor::softmax) along `dim`, and 0 where all elements are minus infinity: PyTorch's
+    /// Returns the [`softmax`](Tensor::softmax) along the last dimension, and 0 where all elements are minus infinity: PyTorch's
     /// `_safe_softmax`.
-    pub(crate) fn safe_softmax(&self, dim: i64) -> Result<Tensor> {
-        self.softmax_as("SafeSoftmaxBackward0", dim, true)
+    pub(crate) fn safe_softmax(&self) -> Result<Tensor> {
+        self.softmax_as("SafeSoftmaxBackward0", -1, Softmax::Safe)
     }
 
-    /// Returns the softmax along `dim`. Where all elements are minus infinity it is 0 if `is_safe`, else NaN.
-    fn softmax_as(&self, node: &'static str, dim: i64, is_safe: bool) -> Result<Tensor> {
-        let op = "softmax";
-        check_floating_point(op, self)?;
-        let out = apply_along_dim(op, self, dim, |rows, length| {
-            dispatch_float!(rows.dtype(), T => {
-                iterate::map_rows(op, rows, length, move |row: &[T], out| loops::softmax(row, out, is_safe))
-            })
-        })?;
+    fn softmax_as(&self, node: &'static str, dim: i64, kind: Softmax) -> Result<Tensor> {
+        let out = along_dim("softmax", self, dim, kind)?;
         NodeBuilder::record_saving_output(node, self, out, move |out, gradient| {
-            softmax_backward(out, gradient, dim)
+            if is_recording() {
+                let total = gradient.mul(out)?.sum(Some(&[dim]), true)?;
+                return gradient.sub(&total)?.mul(out);
+            }
+            gradient_along_dim("softmax", gradient, out, dim, false)
         })
     }
 }
 
-/// Returns the gradient of the input of `log_softmax`: `g - exp(y) * sum(g)` for the gradient g of the result y.
-fn log_softmax_backward(output: &Tensor, gradient: &Tensor, dim: i64) -> Result<Tensor> {
-    if is_recording() {
-        let total = gradient.sum(Some(&[dim]), true)?;
-        return gradient.sub(&output.exp()?.mul(&total)?);
-    }
-    zip_along_dim("log_softmax", gradient, output, dim, |gradients, outputs, length| {
-        dispatch_float!(gradients.dtype(), T => iterate::zip_rows("log_softmax", gradients, outputs, length, |g, y, out| {
-            loops::log_softmax_backward::<T>(g, y, out);
-            Ok(())
-        }))
-    })
+/// Returns the sizes of the matrices that a contiguous tensor consists of, whose columns are along `dim`, unless they are narrow:
+/// then they are transposed, and computed as rows.
+fn matrices(tensor: &Tensor, dim: i64) -> Option<(usize, usize)> {
+    const NARROW: usize = 32;
+    let (rows, inner) = tensor.shape().get(wrap_dim("softmax", dim, tensor.ndim()).ok()?..)?.split_first()?;
+    let width = inner.iter().product();
+    (!inner.is_empty() && width >= NARROW).then_some((*rows, width))
 }
 
-/// Returns the gradient of the input of `softmax`: `(g - sum(g * y)) * y` for the gradient g of the result y.
-fn softmax_backward(output: &Tensor, gradient: &Tensor, dim: i64) -> Result<Tensor> {
-    if is_recording() {
-        let total = gradient.mul(output)?.sum(Some(&[dim]), true)?;
-        return gradient.sub(&total)?.mul(output);
-    }
-    zip_along_dim("softmax", gradient, output, dim, |gradients, outputs, length| {
-        dispatch_float!(gradients.dtype(), T => iterate::zip_rows("softmax", gradients, outputs, length, |g, y, out| {
-            loops::softmax_backward::<T>(g, y, out);
-            Ok(())
-        }))
-    })
+/// Returns a tensor without gaps, in the type of its arithmetic.
+fn dense(tensor: &Tensor) -> Result<Tensor> {
+    iterate::cast(&tensor.detach(), tensor.dtype().compute())?.contiguous()
 }
 
-/// Runs `f` on the rows of a tensor along `dim` and their length.
-fn apply_along_dim(
-    op: &'static str,
-    tensor: &Tensor,
-    dim: i64,
-    f: impl FnOnce(&Tensor, usize) -> Result<Tensor>,
-) -> Result<Tensor> {
+/// Returns the softmax or its logarithm, without history.
+fn along_dim(op: &'static str, tensor: &Tensor, dim: i64, kind: Softmax) -> Result<Tensor> {
+    check_floating_point(op, tensor)?;
+    if let Some(sizes) = matrices(tensor, dim) {
+        let source = dense(tensor)?;
+        let out = dispatch_float!(source.dtype(), T => {
+            let is_log = kind == Softmax::Logarithm;
+            let function = move |columns: Columns<T, 1>| loops::softmax_of_columns(columns, is_log);
+            // SAFETY: it writes each element.
+            unsafe { iterate::map_columns(op, [&source], sizes, function) }
+        })?;
+        return iterate::cast(&out, tensor.dtype());
+    }
     let rows = Rows::in_compute_type(op, tensor, dim)?;
-    rows.restore(&iterate::cast(&f(&rows.rows, rows.length)?, tensor.dtype())?)
+    let out = dispatch_float!(rows.rows.dtype(), T => {
+        iterate::map_rows(op, &rows.rows, rows.length, move |row: &[T], out| loops::softmax(row, out, kind))
+    })?;
+    rows.restore(&iterate::cast(&out, tensor.dtype())?)
 }
 
-/// Like [`apply_along_dim`], on the rows of two tensors of one shape.
-fn zip_along_dim(
+/// Returns the gradient of the input, without history: `(g - sum(g * y)) * y` for the gradient g of the result y, and if that
+/// `is_log` `g - exp(y) * sum(g)`.
+fn gradient_along_dim(
     op: &'static str,
-    a: &Tensor,
-    b: &Tensor,
+    gradient: &Tensor,
+    output: &Tensor,
     dim: i64,
-    f: impl FnOnce(&Tensor, &Tensor, usize) -> Result<Tensor>,
+    is_log: bool,
 ) -> Result<Tensor> {
-    let (rows, others) = (Rows::in_compute_type(op, a, dim)?, Rows::in_compute_type(op, b, dim)?);
-    rows.restore(&iterate::cast(&f(&rows.rows, &others.rows, rows.length)?, a.dtype())?)
+    if let Some(sizes) = matrices(output, dim) {
+        let sources = [&dense(gradient)?, &dense(output)?];
+        let out = dispatch_float!(output.dtype().compute(), T => {
+            let function = move |columns: Columns<T, 2>| loops::softmax_of_columns_backward(columns, is_log);
+            // SAFETY: it writes each element.
+            unsafe { iterate::map_columns(op, sources, sizes, function) }
+        })?;
+        return iterate::cast(&out, gradient.dtype());
+    }
+    let (rows, others) = (Rows::in_compute_type(op, gradient, dim)?, Rows::in_compute_type(op, output, dim)?);
+    let out = dispatch_float!(rows.rows.dtype(), T => {
+        iterate::zip_rows(op, &rows.rows, &others.rows, rows.length, move |g: &[T], y, out| {
+            if is_log { loops::log_softmax_backward(g, y, out) } else { loops::softmax_backward(g, y, out) }
+            Ok(())
+        })
+    })?;
+    rows.restore(&iterate::cast(&out, gradient.dtype())?)
 }

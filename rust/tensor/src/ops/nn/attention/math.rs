@@ -43,7 +43,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     if let Some(mask) = args.mask {
         scores = scores.add(&additive_mask(mask, scores.dtype())?)?;
     }
-    scores.safe_softmax(-1)?.matmul_in(OP, &value, false)
+    scores.safe_softmax()?.matmul_in(OP, &value, false)
 }
 
 /// Returns keys or values with `count` heads, each of which is repeated as often as necessary.
