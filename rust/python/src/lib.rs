@@ -33,6 +33,7 @@ mod errors;
 mod gil;
 mod hooks;
 mod host_callbacks;
+mod loaded_libraries;
 mod pending_exception;
 mod py_buffer;
 mod py_int;

@@ -20,6 +20,7 @@ use crate::call_site::CALL_FOR_CALLERS;
 use crate::detach::call_with;
 use crate::device::{optional as optional_device, parse_index};
 use crate::errors::IntoPyResult;
+use crate::loaded_libraries::number_of_loads;
 use crate::resumes::Resumes;
 use crate::scope_warning::{file_and_line, warn};
 use crate::state_pickle::{self, Plain};
@@ -45,6 +46,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(warn_not_open, &module)?)?;
     module.add_function(wrap_pyfunction!(begin_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(end_defaults, &module)?)?;
+    module.add_function(wrap_pyfunction!(number_of_loads, &module)?)?;
     module.add("CALL_FOR_CALLERS", PyTuple::new(parent.py(), CALL_FOR_CALLERS)?)?;
     module.add("TRACED", scope_debug::is_on())
 }

@@ -17,6 +17,7 @@ __all__ = [
     "begin_defaults",
     "end_defaults",
     "end_open_scopes",
+    "number_of_loads",
     "open_scopes",
     "process_defaults",
     "register_carried",
@@ -198,6 +199,14 @@ def warn_not_open(name: str) -> None:
 def begin_defaults() -> Token[Any]:
     """Hide the state of the current context, so that the defaults of the process apply, and return a token for
     `end_defaults`.
+    """
+
+def number_of_loads() -> tuple[int, int] | None:
+    """Return numbers that change when a shared library is loaded or unloaded; None if the C library does not count that.
+
+    In Rust, because the C library calls a function while it holds a lock that `dlopen` needs. A function in Python would wait
+    there for the GIL, whose holder may be in `dlopen`. This thread holds the GIL meanwhile, so no other one can fork from Python
+    and leave the lock acquired in the child.
     """
 
 def end_defaults(token: Token[Any]) -> bool:

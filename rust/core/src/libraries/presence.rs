@@ -104,7 +104,7 @@ impl Library {
 
 /// Returns the number of libraries that the loader has added to this process and removed from it, if it counts them.
 #[cfg(target_os = "linux")]
-fn loader_counts() -> Option<(u64, u64)> {
+pub fn loader_counts() -> Option<(u64, u64)> {
     use std::ffi::{c_int, c_void};
 
     unsafe extern "C" fn read_counts(
@@ -127,8 +127,9 @@ fn loader_counts() -> Option<(u64, u64)> {
     counts
 }
 
+/// Returns None: the loader of this system counts no libraries.
 #[cfg(not(target_os = "linux"))]
-fn loader_counts() -> Option<(u64, u64)> {
+pub fn loader_counts() -> Option<(u64, u64)> {
     None
 }
 
