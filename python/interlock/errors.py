@@ -296,7 +296,8 @@ class UnknownSettingError(InterlockError, LookupError):
 class SettingConflictError(InterlockError, RuntimeError):
     """A setting of the process is held by another scope, or pinned, with another value.
 
-    Exit the scope that the message names first, request its value, or pass `on_conflict="wait"`.
+    Exit the scope that the message names first, request its value, or pass `on_conflict="wait"`. Also raised
+    if another thread has been reading or writing the setting for 30 seconds.
     """
 
 

@@ -28,7 +28,7 @@ from interlock._console import STANDARD_ERROR, Cell, Layout, Row, Section, Style
 from interlock._quote import printable
 from interlock._suggest import closest_match
 from interlock.settings import Write, _registry
-from interlock.settings._setting import LOCK, late
+from interlock.settings._setting import late
 from interlock.settings._writes import LOG, plain, same, shown
 
 _ALLOWED = Cell("allowed", Style.DIM)
@@ -361,6 +361,8 @@ class _Recorder:
         self._problems: dict[int, str] = {}
         self._changes: dict[tuple[object, ...], Change] = {}
         self._first_writes: dict[tuple[object, ...], int] = {}
+        # Threads write settings at one time. A signal handler may write one while its thread counts.
+        self._lock = threading.RLock()
 
     def add(self, write: Write) -> None:
         """Note whether a write comes too late at the time when it is made."""
@@ -373,31 +375,31 @@ class _Recorder:
         """Count an entry of the log."""
         where = (write.file, write.line, write.function, write.at_import, write.thread)
         key = (write.setting, plain(write.old), plain(write.new), *where)
-        before = self._changes.get(key)
-        self._first_writes.setdefault(key, write.order)
-        self._changes[key] = Change(
-            write.setting,
-            plain(write.old),
-            plain(write.new),
-            write.file,
-            write.line,
-            write.function,
-            write.distribution,
-            write.at_import,
-            write.thread,
-            write.times + (0 if before is None else before.times),
-            write.group,
-            self._problems.pop(write.order, None if before is None else before.problem),
-            _is_allowed(self._allowed, write.setting, plain(write.new)),
-        )
+        with self._lock:
+            before = self._changes.get(key)
+            self._first_writes.setdefault(key, write.order)
+            self._changes[key] = Change(
+                write.setting,
+                plain(write.old),
+                plain(write.new),
+                write.file,
+                write.line,
+                write.function,
+                write.distribution,
+                write.at_import,
+                write.thread,
+                write.times + (0 if before is None else before.times),
+                write.group,
+                self._problems.pop(write.order, None if before is None else before.problem),
+                _is_allowed(self._allowed, write.setting, plain(write.new)),
+            )
 
     def changes(self) -> list[Change]:
         """Return the writes by setting and line, in the order of their first write."""
         # Daemon threads may still write.
-        with LOCK:
-            for write in settings.writes():
-                self.count(write)
-            LOG.on_removal = None
+        LOG.on_removal = None
+        for write in settings.writes():
+            self.count(write)
         return [self._changes[key] for key in sorted(self._changes, key=self._first_writes.__getitem__)]
 
 

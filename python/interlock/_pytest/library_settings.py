@@ -14,7 +14,7 @@ from interlock.settings import _holds, _import_hook, _libraries, _registry
 from interlock.settings._environ import ENVIRON
 from interlock.settings._origin import Origin
 from interlock.settings._reader import Reader, Reading
-from interlock.settings._setting import LOCK, Unreadable
+from interlock.settings._setting import Unreadable
 from interlock.settings._snapshot import put_back
 from interlock.settings._writes import LOG, Write, same
 
@@ -86,9 +86,8 @@ class LibrarySettings:
     def read(self) -> object:
         """Return the settings and their values."""
         if self._version != _registry.version():
-            with LOCK:
-                self._version = _registry.version()
-                self._reader = Reader(each for each in _registry.each() if not each.name.startswith(ENVIRON))
+            self._version = _registry.version()
+            self._reader = Reader(each for each in _registry.each() if not each.name.startswith(ENVIRON))
         return self._reader.read()
 
     def values(self, reading: Reading) -> dict[str, Any]:
@@ -115,9 +114,8 @@ class LibrarySettings:
         setting = _registry.known(name)
         if setting is None:
             return None
-        with LOCK:
-            # Finds a change that no write explains.
-            _holds.look(setting)
+        # Finds a change that no write explains.
+        _holds.look(setting)
         write = LOG.last(name)
         return write if write is not None and same(write.new, value) else None
 

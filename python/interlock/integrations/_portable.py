@@ -17,7 +17,7 @@ from interlock.settings import _holds, _registry
 from interlock.settings._environ import ENVIRON, THREAD_VARIABLES
 from interlock.settings._import_hook import run_imported
 from interlock.settings._origin import caller
-from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
+from interlock.settings._setting import Extent, Setting, Unreadable, read
 
 if TYPE_CHECKING:
     from interlock.integrations._verify import Verification
@@ -430,17 +430,16 @@ def _held_settings() -> tuple[dict[str, Any], dict[str, str]]:
     run_imported()
     values: dict[str, Any] = {}
     pinned: dict[str, str] = {}
-    with LOCK:
-        for scope in _holds.chain():
-            for name, value in scope.values.items():
-                values.setdefault(name, value)
-        for setting in _registry.each():
-            holders = _holds.holders(setting.name)
-            if holders and setting.extent == Extent.PROCESS:
-                values[setting.name] = holders[-1].values[setting.name]
-            for scope in holders:
-                if scope.on_write is not None:
-                    pinned[setting.name] = scope.on_write
+    for scope in _holds.chain():
+        for name, value in scope.values.items():
+            values.setdefault(name, value)
+    for setting in _registry.each():
+        holders = _holds.holders(setting.name)
+        if holders and setting.extent == Extent.PROCESS:
+            values[setting.name] = holders[-1].values[setting.name]
+        for scope in holders:
+            if scope.on_write is not None:
+                pinned[setting.name] = scope.on_write
     return {name: value for name, value in values.items() if _is_plain(value)}, pinned
 
 
@@ -451,9 +450,8 @@ def _is_plain(value: object) -> bool:
 def _present_settings(names: Iterable[str]) -> dict[str, Any]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"portable: settings must be an iterable of str, got {shown(names)}")
-    with LOCK:
-        chosen = [_registry.get("portable", name) for name in names]
-        return {setting.name: _readable(setting) for setting in chosen}
+    chosen = [_registry.get("portable", name) for name in names]
+    return {setting.name: _readable(setting) for setting in chosen}
 
 
 def _readable(setting: Setting) -> Any:
@@ -511,12 +509,10 @@ def _with_received(parts: dict[str, Any]) -> dict[str, Any]:
     earlier: Portable | None = None if module is None else module.received()
     if earlier is None:
         return parts
-    with LOCK:
-        found = {name: _registry.known(name) for name in earlier.settings}
-        present = {
-            name: earlier.settings[name] if setting is None else read(setting)
-            for name, setting in found.items()
-        }
+    found = {name: _registry.known(name) for name in earlier.settings}
+    present = {
+        name: earlier.settings[name] if setting is None else read(setting) for name, setting in found.items()
+    }
     settings = {name: value for name, value in present.items() if _is_plain(value)} | parts["settings"]
     variables = {name: os.environ.get(name, value) for name, value in earlier.environment.items()}
     # A flag whose library is not imported here is not in a snapshot.

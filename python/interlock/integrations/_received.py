@@ -30,8 +30,9 @@ from interlock.settings import _holds, _import_hook, _libraries, _registry, _sna
 from interlock.settings._environ import ENVIRON, THREAD_VARIABLES, too_late
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin
-from interlock.settings._setting import LOCK, Extent, Unreadable, converted, read
-from interlock.settings._writes import locked, report, same
+from interlock.settings._setting import Extent, Unreadable, converted, read
+from interlock.settings._turns import call_in, turn
+from interlock.settings._writes import deferring, report, same
 
 # Pools that `threads.set_limits` sets without threadpoolctl.
 _POOLS_WITHOUT_THREADPOOLCTL = ("interlock", "torch", "numexpr")
@@ -55,11 +56,13 @@ class _Reception:
         self.pins: dict[str, Scope] = {}
         self.threads: dict[str, int] = {}
         """The threads on which settings were set, by the name of the setting."""
-        self.waiting: dict[str, partial[None]] = {}
+        self.waiting: dict[str, partial[partial[None]]] = {}
         """What waits for the import of a module, by the name of the module."""
 
 
 _reception = _Reception()
+# Held while a state is installed.
+_TURN = (turn(__name__),)
 
 
 def received() -> Portable | None:
@@ -95,15 +98,19 @@ def problem_of_environment() -> str | None:
 
 def install(state: Portable) -> list[str]:
     """Give this process a state, and return the problems; see `Portable.install`."""
-    with locked():
-        _reception.state = state
-        reasons = _reception.reasons = {}
-        problems = _problems_of_format(state)
-        _install_variables(state, reasons)
-        problems += _install_flags(state, reasons)
-        problems += _install_threads(state, reasons)
-        problems += _install_settings(state, reasons)
+    problems: list[str] = deferring(call_in, _TURN, _install, state)
     _warn(problems, state)
+    return problems
+
+
+def _install(state: Portable) -> list[str]:
+    _reception.state = state
+    reasons = _reception.reasons = {}
+    problems = _problems_of_format(state)
+    _install_variables(state, reasons)
+    problems += _install_flags(state, reasons)
+    problems += _install_threads(state, reasons)
+    problems += _install_settings(state, reasons)
     return problems
 
 
@@ -264,7 +271,7 @@ def _install_settings(state: Portable, reasons: dict[str, str]) -> list[str]:
             problems += _set(state, names)
             continue
         reasons |= dict.fromkeys(names, f"{imported} is not imported")
-        function = _reception.waiting[imported] = partial(_set_and_warn, state, tuple(names))
+        function = _reception.waiting[imported] = partial(partial, _set_later, state, tuple(names))
         _import_hook.on_import(imported, function)
     return problems
 
@@ -274,8 +281,12 @@ def _is_pinned(name: str, value: object, on_write: str) -> bool:
     return scope is not None and (scope.values[name], scope.on_write) == (value, on_write)
 
 
-def _set_and_warn(state: Portable, names: Iterable[str]) -> None:
-    _warn(_set(state, names), state)
+def _set_later(state: Portable, names: Iterable[str]) -> None:
+    _warn(deferring(call_in, _TURN, _set_unless_replaced, state, names), state)
+
+
+def _set_unless_replaced(state: Portable, names: Iterable[str]) -> list[str]:
+    return _set(state, names) if _reception.state is state else []
 
 
 def _set(state: Portable, names: Iterable[str]) -> list[str]:
@@ -299,7 +310,7 @@ def _set(state: Portable, names: Iterable[str]) -> list[str]:
 def _pin(name: str, value: Any, on_write: str, origin: Origin) -> None:
     setting = _registry.get("install", name)
     scope = Scope("state", {name: converted("install", setting, value)}, origin, on_write)
-    blocking, writes = _holds.enter(scope, nest=False)
+    blocking, writes = _holds.enter_pin(scope)
     if blocking:
         raise ArgumentError(f"it is {blocking[name][0].describe(name)}")
     _reception.pins[name] = scope
@@ -316,33 +327,32 @@ def _line_of(state: Portable) -> Origin:
 
 def observe(state: Portable) -> dict[str, Any]:
     """Return what this process has of a state; see `Portable.observe`."""
-    with LOCK:
-        values: dict[str, Any] = {}
-        reasons = dict(_reception.reasons) if _reception.state is not None else {}
-        if _reception.state is None:
-            reasons[""] = "no state has arrived"
-        elif _reception.state != state:
-            reasons[""] = f"the worker has another state{_reception.state._source('from')}"
-        for name in state.flags:
-            try:
-                values[name] = backends.explain(name).value
-            except UnknownFlagError:
-                values[name] = None
-                reasons.setdefault(name, "no library has registered the flag")
-        values |= {f"{ENVIRON}{name}": os.environ.get(name) for name in state.environment}
-        for name in state.settings:
-            setting = _registry.known(name)
-            found = None if setting is None else read(setting)
-            values[name] = str(found) if isinstance(found, Unreadable) else found
-            if setting is None:
-                reasons.setdefault(name, "the setting is not known")
-                continue
-            is_elsewhere = _reception.threads.get(name) not in (None, threading.get_ident())
-            if setting.extent != Extent.PROCESS and is_elsewhere and not same(found, state.settings[name]):
-                extent = Extent(setting.extent).value
-                reasons.setdefault(name, f"it belongs to a {extent}, and was set on another thread")
-        if state.threads is not None:
-            values["threads"] = _sizes(state.threads)
+    values: dict[str, Any] = {}
+    reasons = dict(_reception.reasons) if _reception.state is not None else {}
+    if _reception.state is None:
+        reasons[""] = "no state has arrived"
+    elif _reception.state != state:
+        reasons[""] = f"the worker has another state{_reception.state._source('from')}"
+    for name in state.flags:
+        try:
+            values[name] = backends.explain(name).value
+        except UnknownFlagError:
+            values[name] = None
+            reasons.setdefault(name, "no library has registered the flag")
+    values |= {f"{ENVIRON}{name}": os.environ.get(name) for name in state.environment}
+    for name in state.settings:
+        setting = _registry.known(name)
+        found = None if setting is None else read(setting)
+        values[name] = str(found) if isinstance(found, Unreadable) else found
+        if setting is None:
+            reasons.setdefault(name, "the setting is not known")
+            continue
+        is_elsewhere = _reception.threads.get(name) not in (None, threading.get_ident())
+        if setting.extent != Extent.PROCESS and is_elsewhere and not same(found, state.settings[name]):
+            extent = Extent(setting.extent).value
+            reasons.setdefault(name, f"it belongs to a {extent}, and was set on another thread")
+    if state.threads is not None:
+        values["threads"] = _sizes(state.threads)
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from interlock.settings import _holds, _import_hook, _registry
-from interlock.settings._setting import LOCK, Extent, late
+from interlock.settings._setting import Extent, late
 from interlock.settings._writes import LOG, Write, plain, shown
 
 # The writes that the text of an explanation shows; `writes` has all.
@@ -85,22 +85,21 @@ def explain(name: str) -> Explanation:
 
     """
     _import_hook.run_imported()
-    with LOCK:
-        setting = _registry.get("explain", name)
-        value = _holds.look(setting)
-        held = tuple(scope.describe(name) for scope in _holds.holders(name))
-        return Explanation(
-            name,
-            value,
-            setting.default,
-            Extent(setting.extent).value,
-            LOG.of(name),
-            held,
-            setting.guards,
-            setting.note,
-            setting.doc,
-            late(setting),
-        )
+    setting = _registry.get("explain", name)
+    value = _holds.look(setting)
+    held = tuple(scope.describe(name) for scope in _holds.holders(name))
+    return Explanation(
+        name,
+        value,
+        setting.default,
+        Extent(setting.extent).value,
+        LOG.of(name),
+        held,
+        setting.guards,
+        setting.note,
+        setting.doc,
+        late(setting),
+    )
 
 
 def writes(names: Iterable[str] | None = None) -> list[Write]:
@@ -116,12 +115,11 @@ def writes(names: Iterable[str] | None = None) -> list[Write]:
     if names is not None and not isinstance(names, Iterable):
         raise TypeError(f"writes: names must be an iterable of str or None, got {type(names).__name__}")
     _import_hook.run_imported()
-    with LOCK:
-        for setting in _registry.each():
-            if setting.extent == Extent.PROCESS:
-                _holds.look(setting)
-        chosen = None if names is None else set(names)
-        return [write for write in LOG.all() if chosen is None or write.setting in chosen]
+    for setting in _registry.each():
+        if setting.extent == Extent.PROCESS:
+            _holds.look(setting)
+    chosen = None if names is None else set(names)
+    return [write for write in LOG.all() if chosen is None or write.setting in chosen]
 
 
 def names() -> list[str]:

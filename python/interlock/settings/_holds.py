@@ -4,6 +4,10 @@ A setting of the process has one value, so scopes that want different values can
 levels are nested scopes of one holder, the innermost last. A level is shared by scopes with equal values. The
 holder is a context: a scope belongs to it if its context has the holder's scopes in its chain, which a
 context gets by being the same or by being copied inside of them.
+
+Signal handlers, interrupts and forks of other threads may come between any two steps below. So each table and
+each list in one is replaced by one assignment, a scope is in `_open` before it holds something, and its exit
+finds what an enter or an earlier exit has done and leaves no step out when it is repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ from typing import Any, NamedTuple
 from interlock.errors import SettingPinnedError, SettingValueError, SettingWarning
 from interlock.settings import _registry
 from interlock.settings._origin import Origin
-from interlock.settings._setting import LOCK, RELEASED, Extent, Setting, Unreadable, read, reason_of
+from interlock.settings._setting import Extent, Setting, Unreadable, read, reason_of
+from interlock.settings._turns import LONGEST_WAIT, Turns, busy, call_in, try_in, turns_of
 from interlock.settings._writes import LOG, Write, same, shown
 
 _innermost: contextvars.ContextVar[Scope | None] = contextvars.ContextVar(
@@ -44,6 +49,8 @@ class Scope:
         """For a pin, what happens on a write by other code; None for an override."""
         self.parent: Scope | None = None
         self.is_open = False
+        self.turns: Turns = ()
+        """The turns of its settings."""
         self.before: dict[str, Any] = {}
         """The values to restore, of settings of a thread or a context."""
         self.third_values: dict[str, ThirdValue] = {}
@@ -77,11 +84,13 @@ class Level:
     wanted: Any
     value: Any
     """The value that reading returns after `wanted` was written."""
-    members: list[Scope]
+    members: tuple[Scope, ...]
     before: Any
     """The value to restore when no scope holds the setting any more, in the first level."""
     related: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     """The old and new values of other settings of the family that the write changed."""
+    is_written: bool = True
+    """Whether the write has ended. Until then `value` and the new values of `related` are not known."""
 
     @property
     def pin(self) -> Scope | None:
@@ -95,7 +104,7 @@ _holds: dict[str, list[Level]] = {}
 _thread_scopes: dict[tuple[str, int], list[Scope]] = {}
 # The scopes and pins that are open in any context, by identity, in the order in which they were entered.
 _open: weakref.WeakValueDictionary[int, Scope] = weakref.WeakValueDictionary()
-# Called, and removed, once a scope has released a setting.
+# Called once a scope has released a setting.
 wakers: list[Callable[[], None]] = []
 
 
@@ -120,20 +129,26 @@ def _write_unrecorded(write: Callable[[Any], object], value: Any) -> None:
         _applying.active = before
 
 
-def apply(setting: Setting, value: Any, origin: Origin, *, back: bool = False) -> list[Write]:
-    """Write a setting, and record the change with the line of the scope that causes it.
+def apply(
+    setting: Setting, value: Any, origin: Origin, *, back: bool = False, level: Level | None = None
+) -> list[Write]:
+    """Write a setting in its turn, and record the change with the line of the scope that causes it.
 
     Args:
         setting: The setting, which is not read-only.
         value: The value to write.
         origin: The line to record.
         back: Whether an earlier value is restored.
+        level: What stores the values of related settings before the write.
 
     """
     write = setting.restore if back and setting.restore is not None else setting.set
     assert write is not None
     compared = _registry.relatives(setting)
     before = [LOG.look(each) for each in compared]
+    if level is not None:
+        pairs = zip(compared, before, strict=True)
+        level.related = {each.name: (old, old) for each, old in pairs if each is not setting}
     try:
         _write_unrecorded(write, value)
         after = [read(each) for each in compared]
@@ -197,55 +212,72 @@ def _is_of_process(name: str) -> bool:
     return _registry.get("override", name).extent == Extent.PROCESS
 
 
-def enter(scope: Scope, *, nest: bool = True) -> tuple[dict[str, list[Scope]], list[Write]]:
+def enter_pin(scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
+    """Enter a pin as `try_to_enter` does, or raise `SettingConflictError` if another thread keeps a turn."""
+    found = try_to_enter(scope, nest=False, seconds=LONGEST_WAIT)
+    if found is None:
+        raise busy(scope.kind, scope.values)
+    return found
+
+
+def try_to_enter(
+    scope: Scope, *, nest: bool, seconds: float
+) -> tuple[dict[str, list[Scope]], list[Write]] | None:
     """Enter a scope: write all its settings, or none if another scope holds one with another value.
 
     Args:
         scope: The scope.
         nest: Whether scopes that this context opens later nest in it.
+        seconds: How long to wait for another thread that reads or writes one of the settings.
 
     Returns:
-        The blockers of each setting in conflict, and the writes if there is none.
+        The blockers of each setting in conflict, and the writes if there is none; None if the other thread
+        did not end in time.
 
     """
-    with LOCK:
-        own = chain()
-        blocking = conflicts(scope, own)
+    settings = [_registry.get("override", name) for name in scope.values]
+    scope.turns = turns_of(settings)
+    found = try_in(scope.turns, seconds, _enter, scope, settings, nest)
+    return None if found is NotImplemented else found
+
+
+def _enter(
+    scope: Scope, settings: Sequence[Setting], nest: bool
+) -> tuple[dict[str, list[Scope]], list[Write]]:
+    own = chain()
+    blocking = conflicts(scope, own)
+    if blocking:
+        return blocking, []
+    third_values = dict[str, ThirdValue]()
+    for setting in settings:
+        _check_readable(scope, setting, _look(setting))
+        if (third := _third_value(setting)) is not None:
+            third_values[setting.name] = third
+    writes: list[Write] = []
+    try:
+        # First, because a signal handler may open scopes at any line below: they nest in this one.
+        scope.is_open = True
+        _open[id(scope)] = scope
+        if nest:
+            scope.parent = _innermost.get()
+            _innermost.set(scope)
+        for setting in settings:
+            name = setting.name
+            writes += _hold(scope, setting, scope.values[name], third_values.get(name))
+        blocking = _disturbed(scope, settings, own)
         if blocking:
-            return blocking, []
-        third_values = dict[str, ThirdValue]()
-        for name in scope.values:
-            setting = _registry.get("override", name)
-            _check_readable(scope, setting)
-            look(setting)
-            if (third := _third_value(setting)) is not None:
-                third_values[name] = third
-        writes: list[Write] = []
+            leave(scope)
+        return blocking, [] if blocking else writes
+    except BaseException as error:
         try:
-            # First, because a signal handler may open scopes at any line below: they nest in this one.
-            scope.is_open = True
-            _open[id(scope)] = scope
-            if nest:
-                scope.parent = _innermost.get()
-                _innermost.set(scope)
-            for name, value in scope.values.items():
-                setting = _registry.get("override", name)
-                writes += _hold(scope, setting, value, third_values.get(name))
-            blocking = _disturbed(scope, own)
-            if blocking:
-                leave(scope)
-            return blocking, [] if blocking else writes
-        except BaseException as error:
-            try:
-                leave(scope)
-            except Exception as other:
-                error.add_note(f"and {other}")
-            raise
+            leave(scope)
+        except Exception as other:
+            error.add_note(f"and {other}")
+        raise
 
 
-def _check_readable(scope: Scope, setting: Setting) -> None:
+def _check_readable(scope: Scope, setting: Setting, value: Any) -> None:
     """Refuse a setting that could not be put back, because its value is not known."""
-    value = LOG.look(setting)
     # The scope that holds it knows its value. A library may refuse to read a setting beside the values of
     # related ones, which are put back then.
     is_known = setting.name in _holds or len(_registry.relatives(setting)) > 1
@@ -258,11 +290,11 @@ def _check_readable(scope: Scope, setting: Setting) -> None:
 
 def _third_value(setting: Setting) -> ThirdValue | None:
     """Return the value of a setting of the process if it is not the one that a scope holds."""
-    name, current = setting.name, LOG.look(setting)
-    if name not in _holds or isinstance(current, Unreadable):
+    name = setting.name
+    if name not in _holds:
         return None
-    top = _holds[name][-1]
-    if not _reads_value_of(setting, top) or same(current, top.value):
+    current, top = LOG.look(setting), _holds[name][-1]
+    if isinstance(current, Unreadable) or not _reads_value_of(setting, top) or same(current, top.value):
         return None
     return ThirdValue(current, LOG.last(name), _holders_of_others(setting))
 
@@ -285,21 +317,23 @@ def _hold(scope: Scope, setting: Setting, value: Any, third: ThirdValue | None) 
         scope.third_values[name] = third
     levels = _holds.get(name, [])
     if levels and same(levels[-1].wanted, value):
-        levels[-1].members.append(scope)
+        levels[-1].members += (scope,)
         return [] if third is None else _apply(scope, setting, value)
-    level = Level(value, value, [scope], current)
+    level = Level(value, value, (scope,), current, is_written=same(current, value))
     _holds[name] = [*levels, level]
-    if same(current, value):
+    if level.is_written:
         return []
-    writes = _apply(scope, setting, value)
-    level.related = {write.setting: (write.old, write.new) for write in writes}
-    _, level.value = level.related.pop(name)
+    writes = _apply(scope, setting, value, level)
+    related = {write.setting: (write.old, write.new) for write in writes}
+    _, level.value = related.pop(name)
+    level.related = related
+    level.is_written = True
     return writes
 
 
-def _apply(scope: Scope, setting: Setting, value: Any) -> list[Write]:
+def _apply(scope: Scope, setting: Setting, value: Any, level: Level | None = None) -> list[Write]:
     try:
-        return apply(setting, value, scope.origin)
+        return apply(setting, value, scope.origin, level=level)
     except Exception as error:
         # The text of a library rarely names the setting.
         raise SettingValueError(
@@ -308,11 +342,10 @@ def _apply(scope: Scope, setting: Setting, value: Any) -> list[Write]:
         ) from error
 
 
-def _disturbed(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
+def _disturbed(scope: Scope, settings: Sequence[Setting], own: Sequence[Scope]) -> dict[str, list[Scope]]:
     """Return the blockers of settings that other scopes hold and that a scope has changed by an alias."""
     found = {}
-    for name in scope.values:
-        setting = _registry.get("override", name)
+    for setting in settings:
         for other in _registry.relatives(setting):
             levels = _holds.get(other.name)
             if levels is None or other is setting or not _reads_value_of(other, levels[-1]):
@@ -349,16 +382,25 @@ def leave(scope: Scope) -> list[Write]:
     if sys.is_finalizing():
         # A generator that was left suspended exits it now, when the modules of its library may be unloaded.
         return []
-    with LOCK:
-        is_inside = scope in chain()
-        try:
-            return _leave(scope, is_inside=is_inside)
-        except Exception:
-            raise
-        except BaseException:
-            # An interrupt, such as `KeyboardInterrupt`. The second call releases and puts back what remains.
-            _leave(scope, is_inside=is_inside)
-            raise
+    writes: list[Write] = call_in(scope.turns, _leave_or_repeat, scope)
+    return writes
+
+
+def _leave_or_repeat(scope: Scope) -> list[Write]:
+    is_inside = scope in chain()
+    try:
+        return _leave(scope, is_inside=is_inside)
+    except Exception:
+        raise
+    except BaseException:
+        # An interrupt, such as `KeyboardInterrupt`. The second call releases and puts back what remains.
+        _leave(scope, is_inside=is_inside)
+        raise
+
+
+def is_busy(scope: Scope) -> bool:
+    """Return whether another thread reads or writes one of the settings of a scope."""
+    return try_in(scope.turns, 0.0, bool) is NotImplemented
 
 
 def _leave(scope: Scope, *, is_inside: bool) -> list[Write]:
@@ -385,10 +427,9 @@ def _leave(scope: Scope, *, is_inside: bool) -> list[Write]:
     # A context that was copied inside of the scope keeps it in its chain, where it is skipped.
     if _innermost.get() is scope:
         _innermost.set(next((each for each in chain() if each is not scope), None))
-    RELEASED.notify_all()
-    for wake in wakers:
+    # A copy, because other threads add and remove some.
+    for wake in tuple(wakers):
         wake()
-    wakers.clear()
     _open.pop(id(scope), None)
     scope.is_open = False
     _raise(scope, errors)
@@ -454,7 +495,7 @@ def _release(
     is_restored = is_innermost and (is_last or third is not None)
     if is_restored and not isinstance(wanted, Unreadable):
         # If an interrupt prevents it, `_retry` puts the value back.
-        scope.failed[name] = level.value, wanted
+        scope.failed[name] = level.value, wanted if third is None else third.value
     # New lists are stored by one assignment, because a signal handler may enter scopes before the next line.
     if not levels:
         del _holds[name]
@@ -462,7 +503,7 @@ def _release(
         if index == 0 and is_last:
             levels[0].before = level.before
         _holds[name] = levels
-    level.members.remove(scope)
+    level.members = tuple([each for each in level.members if each is not scope])
     if setting is None or not is_restored:
         return []
     writes = _restore_shared(scope, setting, level, wanted, third, left)
@@ -483,7 +524,7 @@ def _restore_shared(
     if not (setting.per_thread_reads and threading.get_ident() != scope.thread_id):
         if third is None and same(current, wanted):
             return []
-        if not same(current, level.value):
+        if level.is_written and not same(current, level.value):
             if not level.members:
                 _warn_of_third_value(scope, name, current, LOG.last(name))
                 left.append((setting, current))
@@ -495,7 +536,8 @@ def _restore_shared(
     untouched = {
         other: old
         for other, (old, new) in level.related.items()
-        if _is_readable_here(scope, other) and same(read(_registry.get("", other)), new)
+        if _is_readable_here(scope, other)
+        and (not level.is_written or same(read(_registry.get("", other)), new))
     }
     if isinstance(wanted, Unreadable):
         # The library refuses to read it beside the values of related settings, which are put back below.
@@ -576,12 +618,14 @@ def _restore_own(
             message = f"{setting.name} is left as it is on thread {scope.origin.thread}: the scope that was "
             _warn(scope, f"{message}entered there was exited on thread {threading.current_thread().name}")
             return []
-        open_scopes = _thread_scopes[setting.name, scope.thread_id]
+        key = setting.name, scope.thread_id
+        open_scopes = _thread_scopes[key]
         index = open_scopes.index(scope)
         inner = open_scopes[index + 1 :]
-        del open_scopes[index]
-        if not open_scopes:
-            del _thread_scopes[setting.name, scope.thread_id]
+        if len(open_scopes) > 1:
+            _thread_scopes[key] = [*open_scopes[:index], *inner]
+        else:
+            del _thread_scopes[key]
         # Scopes of this thread ended out of order. The next inner one puts back what this one would have.
         if inner and same(current, inner[-1].values[setting.name]):
             inner[0].before[setting.name] = before
@@ -611,7 +655,7 @@ def open_scopes() -> list[Scope]:
 
 def holders(name: str) -> list[Scope]:
     """Return the scopes and pins that hold a setting of the process, the outermost first."""
-    return [scope for level in _holds.get(name, []) for scope in level.members]
+    return [scope for level in _holds.get(name, ()) for scope in level.members]
 
 
 def pinned(name: str) -> tuple[Scope, Any] | None:
@@ -650,7 +694,16 @@ def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None]
 
 
 def look(setting: Setting) -> Any:
-    """Read a setting, record a change without a recorded write, and undo it if the setting is pinned."""
+    """Read a setting, record a change without a recorded write, and undo it if the setting is pinned.
+
+    If another thread reads or writes the setting now, nothing is recorded or undone.
+    """
+    found = try_in(turns_of((setting,)), 0.0, _look, setting)
+    return read(setting) if found is NotImplemented else found
+
+
+def _look(setting: Setting) -> Any:
+    """Look at a setting in its turn."""
     value = LOG.look(setting)
     found = pinned(setting.name)
     if found is None or (setting.per_thread_reads and threading.get_ident() != found[0].thread_id):
@@ -665,17 +718,26 @@ def look(setting: Setting) -> Any:
 
 
 def _forget_other_holders() -> None:
-    """Release in a forked child what threads and contexts hold that do not exist in it."""
-    # It also makes LOCK free.
-    RELEASED._at_fork_reinit()  # type: ignore[attr-defined]
+    """Release in a forked child what threads and contexts hold that do not exist in it.
+
+    The fork may have been made while another thread was in the middle of an enter or an exit.
+    """
     wakers.clear()
     own = chain()
-    scopes = {id(each): each for name in _holds for each in holders(name)}
     # All of them, also if a library refuses a value.
     with contextlib.ExitStack() as stack:
-        for scope in scopes.values():
-            if scope not in own and scope.on_write is None:
-                stack.callback(leave, scope)
+        for scope in open_scopes():
+            if scope in own or scope.on_write is not None or not any(map(_may_be_of_process, scope.values)):
+                continue
+            if scope.thread_id != threading.get_ident():
+                # The values of a thread that does not exist here.
+                scope.before.clear()
+            stack.callback(leave, scope)
+
+
+def _may_be_of_process(name: str) -> bool:
+    setting = _registry.known(name)
+    return setting is None or setting.extent == Extent.PROCESS
 
 
 os.register_at_fork(after_in_child=_forget_other_holders)

@@ -8,14 +8,17 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec as _find_spec
 from types import ModuleType
+from typing import TypeAlias
 
 from interlock._quote import warn_program
 from interlock.errors import SettingWarning
-from interlock.settings._setting import LOCK
-from interlock.settings._writes import locked
+from interlock.settings._turns import call_registering
 
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
-_waiting: dict[str, list[Callable[[], None]]] = {}
+# What is called, and may return what is called afterwards without a lock.
+Waiting: TypeAlias = Callable[[], Callable[[], None] | None]
+
+_waiting: dict[str, list[Waiting]] = {}
 # Called at each use of this package: native libraries are loaded without an import that could be waited for.
 finders: list[Callable[[], None]] = []
 
@@ -71,33 +74,45 @@ def _run_after_import(loader: importlib.abc.Loader, name: str) -> None:
 _finder = _Finder()
 
 
-def on_import(name: str, function: Callable[[], None]) -> None:
-    """Run a function once the import of a module has ended, or now if it has."""
-    with LOCK:
-        _waiting.setdefault(name, []).append(function)
-        if _finder not in sys.meta_path:
-            sys.meta_path.insert(0, _finder)
+def on_import(name: str, function: Waiting) -> None:
+    """Run a function once the import of a module has ended, or now if it has, and then what it returns."""
+    call_registering("enable", _wait, name, function)
     run_imported()
 
 
-def cancel(name: str, function: Callable[[], None]) -> None:
+def _wait(name: str, function: Waiting) -> None:
+    _waiting.setdefault(name, []).append(function)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def cancel(name: str, function: Waiting) -> None:
     """Call a function no longer that waits for a module."""
-    with LOCK:
-        functions = _waiting.get(name, [])
-        if function in functions:
-            functions.remove(function)
-        if not functions:
-            _waiting.pop(name, None)
-        if not _waiting and _finder in sys.meta_path:
-            sys.meta_path.remove(_finder)
+    call_registering("disable", _cancel, name, function)
+
+
+def _cancel(name: str, function: Waiting) -> None:
+    functions = _waiting.get(name, [])
+    if function in functions:
+        functions.remove(function)
+    if not functions:
+        _waiting.pop(name, None)
+    if not _waiting and _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
 
 
 def run(name: str) -> None:
-    """Run the functions that wait for a module."""
-    with locked():
-        for function in list(_waiting.get(name, [])):
-            cancel(name, function)
-            function()
+    """Run the functions that wait for a module, and then what they return."""
+    for function in call_registering(f"the settings of {name}", _run, name):
+        function()
+
+
+def _run(name: str) -> list[Callable[[], None]]:
+    later = []
+    for function in list(_waiting.get(name, [])):
+        _cancel(name, function)
+        later.append(function())
+    return [each for each in later if each is not None]
 
 
 def is_imported(name: str) -> bool:
@@ -111,5 +126,5 @@ def run_imported() -> None:
     for name in list(_waiting):
         if is_imported(name):
             run(name)
-    for find in finders:
+    for find in tuple(finders):
         find()

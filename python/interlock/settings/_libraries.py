@@ -6,8 +6,8 @@ import contextlib
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from interlock._quote import quoted, shown
@@ -16,7 +16,8 @@ from interlock.errors import SettingValueError, SettingWarning
 from interlock.settings import _import_hook, _registry
 from interlock.settings._observer import Observer
 from interlock.settings._origin import Origin, caller
-from interlock.settings._setting import LOCK, Setting, Unreadable, difference
+from interlock.settings._setting import Setting, Unreadable, difference, read
+from interlock.settings._turns import call_registering
 
 _POOLS = "interlock.integrations._thread_pools"
 KNOWN = {
@@ -56,6 +57,8 @@ class _Library:
     """The code that called `register`; None for a library that interlock supports."""
     declared: tuple[Setting, ...] = ()
     """What `register` was called with, also while it waits for an import."""
+    first: Mapping[str, Any] = field(default_factory=dict)
+    """Values that `register` has read."""
 
 
 _enabled: dict[str, _Library] = {}
@@ -104,6 +107,7 @@ def enable(*libraries: str) -> Enabled:
 
     Raises:
         SettingValueError: interlock knows no settings of a library.
+        SettingConflictError: Another thread has been making settings known for 30 seconds.
         UnsupportedError: The name of a native library is given, and threadpoolctl 3.8 or newer is missing.
 
     Example:
@@ -124,14 +128,21 @@ def enable(*libraries: str) -> Enabled:
         getattr(tables[name], "prepare", lambda: None)()
     with contextlib.ExitStack() as undo:
         for name, table in tables.items():
-            with LOCK:
-                undo.callback(disable, name)
-                if name not in _enabled:
-                    _enabled[name] = _Library(Observer(table.PACKAGES, getattr(table, "GROUPS", ())))
-                    _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
-                _enabled[name].uses += 1
+            call_registering("enable", _enable, name, table)
+            undo.callback(disable, name)
         undo.pop_all()
     return Enabled(lambda: disable(*chosen), chosen)
+
+
+def _enable(name: str, table: Any) -> None:
+    if name not in _enabled:
+        _enabled[name] = _Library(Observer(table.PACKAGES, getattr(table, "GROUPS", ())))
+        try:
+            _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
+        except BaseException:
+            _disable((name,))
+            raise
+    _enabled[name].uses += 1
 
 
 def _table(name: str) -> Any:
@@ -165,14 +176,16 @@ def _start(
 ) -> None:
     def add(settings: Iterable[Setting]) -> None:
         added = [each for each in settings if each not in library.settings]
-        _registry.add("enable" if library.origin is None else "register", added)
+        _registry.add("enable" if library.origin is None else "register", added, library.first)
         library.settings += tuple(added)
 
     def find_more() -> None:
+        call_registering(f"the settings of {name}", add_more)
+
+    def add_more() -> None:
         assert find is not None
-        with LOCK:
-            if _enabled.get(name) is library:
-                add(find())
+        if _enabled.get(name) is library:
+            add(find())
 
     def activate() -> None:
         add(install(library.observer))
@@ -199,21 +212,24 @@ def disable(*libraries: str) -> None:
 
     """
     _check_names("disable", libraries)
-    with LOCK:
-        for name in libraries or tuple(_enabled):
-            library = _enabled.get(name)
-            if library is None:
-                continue
-            library.uses -= 1
-            if library.uses > 0 and libraries:
-                continue
-            del _enabled[name]
-            if library.waits_for is not None and library.activate is not None:
-                _import_hook.cancel(library.waits_for, library.activate)
-            if library.finder is not None:
-                _import_hook.finders.remove(library.finder)
-            library.observer.stop()
-            _registry.remove(library.settings)
+    call_registering("disable", _disable, libraries)
+
+
+def _disable(libraries: Sequence[str]) -> None:
+    for name in libraries or tuple(_enabled):
+        library = _enabled.get(name)
+        if library is None:
+            continue
+        library.uses -= 1
+        if library.uses > 0 and libraries:
+            continue
+        del _enabled[name]
+        if library.waits_for is not None and library.activate is not None:
+            _import_hook.cancel(library.waits_for, library.activate)
+        if library.finder is not None:
+            _import_hook.finders.remove(library.finder)
+        library.observer.stop()
+        _registry.remove(library.settings)
 
 
 def register(*settings: Setting, library: str | None = None) -> Enabled:
@@ -237,6 +253,7 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
     Raises:
         SettingValueError: The name of a setting is taken by another declaration, or the value of a setting
             cannot be compared, such as an array.
+        SettingConflictError: Another thread has been making settings known for 30 seconds.
         TypeError: An argument is not a `Setting`, or `library` is no str.
 
     Warns:
@@ -250,27 +267,40 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
         raise TypeError(f"register: library must be a str or None, got {shown(library)}")
     origin = caller()
     names = [each.name for each in settings]
-    with LOCK:
-        replaced = _replaced(settings)
-        # A replacement has the key of what it replaces, so that it is regarded as registered since then.
-        key = next(iter(replaced), f"registered {id(settings)} {', '.join(names)}")
-        for earlier in replaced:
-            disable(earlier)
-        try:
-            _declare(key, settings, library, origin)
-            _check_comparable(settings)
-        except BaseException:
-            disable(key)
-            for earlier, found in replaced.items():
-                _declare(earlier, found.declared, found.waits_for, found.origin or origin)
-            raise
+    # Now, because a function that reads a setting may wait for the import of a module by another thread.
+    first = {each.name: read(each) for each in settings} if library is None else {}
+    key = call_registering("register", _register, settings, library, origin, first)
 
     def forget() -> None:
-        with LOCK:
-            if key in _enabled and _enabled[key].declared is settings:
-                disable(key)
+        call_registering("register", _forget, key, settings)
 
     return Enabled(forget, names)
+
+
+def _register(
+    settings: tuple[Setting, ...], library: str | None, origin: Origin, first: Mapping[str, Any]
+) -> str:
+    """Register settings, in place of earlier ones of the same names, and return their key in `_enabled`."""
+    replaced = _replaced(settings)
+    # A replacement has the key of what it replaces, so that it is regarded as registered since then.
+    names = ", ".join(each.name for each in settings)
+    key = next(iter(replaced), f"registered {id(settings)} {names}")
+    for earlier in replaced:
+        disable(earlier)
+    try:
+        _declare(key, settings, library, origin, first)
+        _check_comparable(settings)
+    except BaseException:
+        disable(key)
+        for earlier, found in replaced.items():
+            _declare(earlier, found.declared, found.waits_for, found.origin or origin, {})
+        raise
+    return key
+
+
+def _forget(key: str, settings: tuple[Setting, ...]) -> None:
+    if key in _enabled and _enabled[key].declared is settings:
+        disable(key)
 
 
 def _check_comparable(settings: Iterable[Setting]) -> None:
@@ -306,7 +336,13 @@ def _replaced(settings: Iterable[Setting]) -> dict[str, _Library]:
     return replaced
 
 
-def _declare(key: str, settings: tuple[Setting, ...], library: str | None, origin: Origin) -> None:
+def _declare(
+    key: str,
+    settings: tuple[Setting, ...],
+    library: str | None,
+    origin: Origin,
+    first: Mapping[str, Any],
+) -> None:
     """Make settings that a program has registered known, now or when their library is imported."""
 
     def install(observer: Observer) -> Iterable[Setting]:
@@ -316,7 +352,8 @@ def _declare(key: str, settings: tuple[Setting, ...], library: str | None, origi
         return settings
 
     packages = [library] if library is not None else [each.name.partition(".")[0] for each in settings]
-    _enabled[key] = _Library(Observer(packages), uses=1, origin=origin, declared=settings)
+    observer = Observer(packages)
+    _enabled[key] = _Library(observer, uses=1, origin=origin, declared=settings, first=first)
     _start(key, _enabled[key], library, install)
 
 

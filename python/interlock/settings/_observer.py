@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from interlock.settings import _holds, _registry
 from interlock.settings._origin import Origin, caller
-from interlock.settings._setting import LOCK, Setting, read
+from interlock.settings._setting import Setting, read
+from interlock.settings._turns import call_in, turns_of
 from interlock.settings._writes import LOG, Write, report, same
 
 # A setting that a function writes, and the first arguments of the function that select it.
@@ -196,30 +197,38 @@ class Observer:
         compared = tuple(
             dict.fromkeys(relative for each in changing for relative in _registry.relatives(each))
         )
-        writes: list[Write] = []
-        refusals: list[Callable[[], None]] = []
-        origin: Origin | None = None
-        with LOCK:
-            outer = self._calls.compared
-            if compared and all(each in outer for each in compared):
-                # A writer that calls another one: the outer call records what changes.
-                return original(*arguments, **named)
-            before = [LOG.look(each) for each in compared]
-            self._calls.compared = outer + compared
-            try:
-                result = original(*arguments, **named)
-            finally:
-                self._calls.compared = outer
-            for setting, old in zip(compared, before, strict=True):
-                new = read(setting)
-                if setting not in addressed and same(old, new):
-                    continue
-                origin = origin or caller(self._packages, self._groups)
-                writes.append(LOG.add(setting, old, new, origin))
-                refusal = _holds.refused(setting, new, f"the write at {origin} of")
-                if refusal is not None:
-                    refusals.append(refusal)
+        # Without settings, or if a writer calls another one: the outer call records what changes.
+        if all(each in self._calls.compared for each in compared):
+            return original(*arguments, **named)
+        call = functools.partial(original, *arguments, **named)
+        found = call_in(turns_of(compared), self._record, call, compared, addressed)
+        result, writes, refusals = found
         report(writes)
         for refusal in refusals:
             refusal()
         return result
+
+    def _record(
+        self, call: Callable[[], Any], compared: Sequence[Setting], addressed: Sequence[Setting]
+    ) -> tuple[Any, list[Write], list[Callable[[], None]]]:
+        """Call a function of the library in the turns of settings, and record what it changes of them."""
+        writes: list[Write] = []
+        refusals: list[Callable[[], None]] = []
+        origin: Origin | None = None
+        outer = self._calls.compared
+        before = [LOG.look(each) for each in compared]
+        self._calls.compared = (*outer, *compared)
+        try:
+            result = call()
+        finally:
+            self._calls.compared = outer
+        for setting, old in zip(compared, before, strict=True):
+            new = read(setting)
+            if setting not in addressed and same(old, new):
+                continue
+            origin = origin or caller(self._packages, self._groups)
+            writes.append(LOG.add(setting, old, new, origin))
+            refusal = _holds.refused(setting, new, f"the write at {origin} of")
+            if refusal is not None:
+                refusals.append(refusal)
+        return result, writes, refusals

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import math
 import threading
 import time
 import warnings
@@ -18,7 +19,8 @@ from interlock.errors import ArgumentError, SettingConflictError, SettingValueEr
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin, caller, of_function
-from interlock.settings._setting import LOCK, RELEASED, converted
+from interlock.settings._setting import converted
+from interlock.settings._turns import LONGEST_WAIT, busy
 from interlock.settings._writes import Write, report, shown
 
 if TYPE_CHECKING:
@@ -62,7 +64,8 @@ class override(UninterruptedExit):
             could not be put back; then all settings are as before. At the end, a library refused a previous
             value; all other settings are restored.
         SettingConflictError: Another scope holds a setting with another value. With `"wait"`, it did not end
-            in time, or it runs on this thread, which waiting would block; `async with` waits for it.
+            in time, or it runs on this thread, which waiting would block; `async with` waits for it. Or
+            another thread has been reading or writing a setting for 30 seconds.
 
     Example:
         >>> from interlock import settings
@@ -113,62 +116,97 @@ class override(UninterruptedExit):
 
     def __enter__(self) -> Self:
         scope = self._scope()
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
         try:
-            while True:
-                with LOCK:
-                    blocking, writes = self._try(scope)
-                    if not blocking:
-                        break
-                    for name, scopes in blocking.items():
-                        if any(each.thread_id == threading.get_ident() for each in scopes):
-                            why = "; waiting would block it, because it runs on this thread"
-                            raise _conflict(scope, {name: scopes}, why)
-                    remaining = None if deadline is None else deadline - time.monotonic()
-                    if remaining is not None and (remaining <= 0 or not RELEASED.wait(remaining)):
-                        raise self._timed_out(scope, blocking)
-                    if remaining is None:
-                        RELEASED.wait()
+            deadline = _deadline(self._timeout)
+            blocking, writes = self._entered(scope, deadline)
+            if blocking:
+                writes = self._wait(scope, deadline)
             self._report(writes)
             return self
         except BaseException:
             self._abandon(scope)
             raise
 
+    def _entered(self, scope: Scope, deadline: float) -> tuple[dict[str, list[Scope]], list[Write]]:
+        seconds = _remaining(deadline)
+        found = self._try(scope, seconds)
+        if found is None:
+            raise busy(scope.kind, scope.values, seconds)
+        return found
+
+    def _wait(self, scope: Scope, deadline: float) -> list[Write]:
+        """Enter a scope once the scopes in its way have ended."""
+        released = threading.Event()
+        try:
+            # First, so that a scope that ends after an attempt ends the wait for it.
+            _holds.wakers.append(released.set)
+            while True:
+                released.clear()
+                blocking, writes = self._entered(scope, deadline)
+                if not blocking:
+                    return writes
+                for name, scopes in blocking.items():
+                    if any(each.thread_id == threading.get_ident() for each in scopes):
+                        why = "; waiting would block it, because it runs on this thread"
+                        raise _conflict(scope, {name: scopes}, why)
+                remaining = deadline - time.monotonic()
+                if remaining <= 0 or not released.wait(None if remaining == math.inf else remaining):
+                    raise self._timed_out(scope, blocking)
+        finally:
+            with contextlib.suppress(ValueError):
+                _holds.wakers.remove(released.set)
+
     async def __aenter__(self) -> Self:
+        scope = self._scope()
+        try:
+            deadline = _deadline(self._timeout)
+            blocking, writes = await self._entered_by_task(scope, deadline)
+            if blocking:
+                writes = await self._wait_in_task(scope, deadline)
+            self._report(writes)
+            return self
+        except BaseException:
+            self._abandon(scope)
+            raise
+
+    async def _entered_by_task(
+        self, scope: Scope, deadline: float
+    ) -> tuple[dict[str, list[Scope]], list[Write]]:
+        seconds = _remaining(deadline)
+        pauses = _Pauses(seconds)
+        while (found := self._try(scope, 0.0)) is None:
+            if not await pauses.pause():
+                raise busy(scope.kind, scope.values, seconds)
+        return found
+
+    async def _wait_in_task(self, scope: Scope, deadline: float) -> list[Write]:
+        """Enter a scope once the scopes in its way have ended, without blocking the event loop."""
         # Imported here, so that programs without event loops do not import it.
         import asyncio
 
-        scope = self._scope()
         loop = asyncio.get_running_loop()
-        deadline = None if self._timeout is None else loop.time() + self._timeout
-        try:
-            while True:
-                with LOCK:
-                    blocking, writes = self._try(scope)
-                    if not blocking:
-                        break
-                    own = _holds.chain()
-                    for name, scopes in blocking.items():
-                        if any(each in own for each in scopes):
-                            raise _conflict(scope, {name: scopes}, "; it encloses this scope")
-                    released = loop.create_future()
-                    wake = functools.partial(_wake, loop, released)
-                    _holds.wakers.append(wake)
+        while True:
+            released = loop.create_future()
+            wake = functools.partial(_wake, loop, released)
+            try:
+                # First, as in `_wait`.
+                _holds.wakers.append(wake)
+                blocking, writes = await self._entered_by_task(scope, deadline)
+                if not blocking:
+                    return writes
+                own = _holds.chain()
+                for name, scopes in blocking.items():
+                    if any(each in own for each in scopes):
+                        raise _conflict(scope, {name: scopes}, "; it encloses this scope")
+                remaining = None if deadline == math.inf else max(0.0, deadline - time.monotonic())
                 try:
-                    remaining = None if deadline is None else max(0.0, deadline - loop.time())
                     async with asyncio.timeout(remaining):
                         await released
                 except TimeoutError:
                     raise self._timed_out(scope, blocking) from None
-                finally:
-                    with LOCK, contextlib.suppress(ValueError):
-                        _holds.wakers.remove(wake)
-            self._report(writes)
-            return self
-        except BaseException:
-            self._abandon(scope)
-            raise
+            finally:
+                with contextlib.suppress(ValueError):
+                    _holds.wakers.remove(wake)
 
     def _abandon(self, scope: Scope) -> None:
         """Exit a scope that was entered when a function of `watch` or an interrupt raised."""
@@ -178,45 +216,47 @@ class override(UninterruptedExit):
     def _report(self, writes: Sequence[Write]) -> None:
         report(writes)
 
-    def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
+    def _try(self, scope: Scope, seconds: float) -> tuple[dict[str, list[Scope]], list[Write]] | None:
         """Enter a scope if nothing is in its way, or as far as `warn` allows.
 
-        Called with the lock, so that no scope ends between the attempt and the wait for it.
-
         Returns:
-            What is in its way, and the writes if nothing is.
+            What is in its way, and the writes if nothing is; None if another thread reads or writes one of
+            the settings for longer than `seconds`.
 
         """
-        blocking, writes = _holds.enter(scope)
-        if blocking and self._on_conflict == "raise":
-            raise _conflict(scope, blocking)
-        while blocking and self._on_conflict == "warn":
+        found = _holds.try_to_enter(scope, nest=True, seconds=seconds)
+        while found is not None and found[0] and self._on_conflict != "wait":
+            blocking, _ = found
+            if self._on_conflict == "raise":
+                raise _conflict(scope, blocking)
             for name, scopes in blocking.items():
                 # The conflict may be with an alias of a wanted setting.
                 aliases = {each.name for each in _registry.relatives(_registry.get("override", name))}
                 for alias in [name] if name in scope.values else aliases & scope.values.keys():
                     _warn(scope, alias, name, scopes[0])
                     del scope.values[alias]
-            blocking, writes = _holds.enter(scope)
-        if not blocking:
+            found = _holds.try_to_enter(scope, nest=True, seconds=seconds)
+        if found is not None and not found[0]:
             self._open.append(scope)
-        return blocking, writes
+        return found
 
     def _timed_out(self, scope: Scope, blocking: dict[str, list[Scope]]) -> SettingConflictError:
         return _conflict(scope, blocking, f", after waiting for {self._timeout} s")
 
     def _exit(self, exited: list[Scope]) -> None:
         """Exit the scope in the list. If it is empty, exit the innermost scope, which is added first."""
-        own = _holds.chain()
-        with LOCK:
-            if not exited:
-                # A fixture may be exited in another context than it was entered in.
-                found = [each for each in own if each in self._open] or self._open[-1:]
-                if not found:
-                    raise RuntimeError(f"{self._kind}: exited without being entered")
-                exited.append(found[0])
-            writes = self._leave(exited[0])
-        report(writes)
+        while not exited:
+            # A fixture may be exited in another context than it was entered in.
+            found = [each for each in _holds.chain() if each in self._open] or self._open[-1:]
+            if not found:
+                raise RuntimeError(f"{self._kind}: exited without being entered")
+            exited.append(found[0])
+            try:
+                self._open.remove(found[0])
+            except ValueError:
+                # Another thread exits the scope, or has exited it.
+                exited.clear()
+        report(self._leave(exited[0]))
 
     def _leave(self, scope: Scope) -> list[Write]:
         try:
@@ -226,7 +266,12 @@ class override(UninterruptedExit):
                 self._open.remove(scope)
 
     async def __aexit__(self, *exc_info: object) -> None:
-        self.__exit__()
+        try:
+            pauses = _Pauses(LONGEST_WAIT)
+            while any(_holds.is_busy(scope) for scope in self._open) and await pauses.pause():
+                pass
+        finally:
+            self.__exit__()
 
     def __call__(self, function: _Function) -> _Function:
         """Decorate a function, so that each call opens the scope.
@@ -281,6 +326,33 @@ def _check_timeout(function: str, timeout: object) -> None:
         raise ArgumentError(allowed)
 
 
+def _deadline(timeout: float | None) -> float:
+    return math.inf if timeout is None else time.monotonic() + timeout
+
+
+def _remaining(deadline: float) -> float:
+    """Return the seconds to wait for another thread that reads or writes a setting."""
+    return LONGEST_WAIT if deadline == math.inf else min(LONGEST_WAIT, max(0.0, deadline - time.monotonic()))
+
+
+class _Pauses:
+    """Pauses between attempts, in which the event loop runs other tasks, for some seconds in all."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._seconds = 0.0
+
+    async def pause(self) -> bool:
+        """Wait before the next attempt. Return False if there is no time for one."""
+        import asyncio
+
+        if time.monotonic() >= self._end:
+            return False
+        await asyncio.sleep(self._seconds)
+        self._seconds = min(2 * self._seconds + 0.0005, 0.05)
+        return True
+
+
 def _wake(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
     def wake() -> None:
         if not future.done():
@@ -328,7 +400,8 @@ class pin(UninterruptedExit):
         UnknownSettingError: A setting is not known.
         SettingValueError: A setting does not accept its value, is read-only, cannot be read, or is not one of
             the process.
-        SettingConflictError: Another scope holds a setting with another value, or pins it to one.
+        SettingConflictError: Another scope holds a setting with another value, or pins it to one. Or another
+            thread has been reading or writing a setting for 30 seconds.
 
     Example:
         >>> from interlock import settings
@@ -360,7 +433,7 @@ class pin(UninterruptedExit):
                 )
         self._scope = Scope("pin", wanted, caller(), on_write)
         try:
-            blocking, writes = _holds.enter(self._scope, nest=False)
+            blocking, writes = _holds.enter_pin(self._scope)
             if blocking:
                 raise _conflict(self._scope, blocking)
             report(writes)

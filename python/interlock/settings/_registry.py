@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from interlock import backends
 from interlock._quote import quoted
 from interlock._suggest import closest_match
 from interlock.errors import SettingValueError, UnknownFlagError, UnknownSettingError
-from interlock.settings._setting import LOCK, Setting, read
+from interlock.settings._setting import Setting, read
 from interlock.settings._writes import LOG
 
 FLAGS = "interlock.backends"
@@ -28,46 +28,53 @@ def version() -> int:
     return _version
 
 
-def add(function: str, settings: Iterable[Setting]) -> None:
-    """Make settings known, all or none. Raises `SettingValueError` if a name is taken."""
+def add(function: str, settings: Iterable[Setting], first: Mapping[str, Any]) -> None:
+    """Make settings known, all or none. Raises `SettingValueError` if a name is taken.
+
+    Called while settings are registered, by one thread at a time.
+
+    Args:
+        function: The function for the text of errors.
+        settings: The settings.
+        first: Values that were read already.
+
+    """
     global _version
     added = list(settings)
-    with LOCK:
-        names = [each.name for each in added]
-        for name in names:
-            if name in _settings or names.count(name) > 1:
-                raise SettingValueError(f"{function}: the name {quoted(name)} is taken")
-        _version += 1
-        for each in added:
-            _settings[each.name] = each
-            if each.family:
-                _families[each.family] = (*_families.get(each.family, ()), each)
-            _first[each.name] = read(each)
-            LOG.start(each)
+    values = [first[each.name] if each.name in first else read(each) for each in added]
+    names = [each.name for each in added]
+    for name in names:
+        if name in _settings or names.count(name) > 1:
+            raise SettingValueError(f"{function}: the name {quoted(name)} is taken")
+    for each, value in zip(added, values, strict=True):
+        _settings[each.name] = each
+        if each.family:
+            _families[each.family] = (*_families.get(each.family, ()), each)
+        _first[each.name] = value
+        LOG.remember(each, value)
+    _version += 1
 
 
 def need(settings: Iterable[Setting]) -> None:
     """Make settings usable by their names, without listing them. A listed one of the name precedes."""
-    with LOCK:
-        for each in settings:
-            if each.name not in _needed:
-                _needed[each.name] = each
-                if each.name not in _settings:
-                    LOG.start(each)
+    for each in settings:
+        if each.name not in _needed:
+            if each.name not in _settings:
+                LOG.remember(each, read(each))
+            _needed[each.name] = each
 
 
 def remove(settings: Iterable[Setting]) -> None:
-    """Forget settings; their writes stay in the log."""
+    """Forget settings; their writes stay in the log. Called while settings are registered."""
     global _version
-    with LOCK:
-        _version += 1
-        for each in settings:
-            if _settings.get(each.name) is not each:
-                continue
-            del _settings[each.name]
-            if each.family:
-                _families[each.family] = tuple(other for other in _families[each.family] if other is not each)
-            LOG.forget(each)
+    _version += 1
+    for each in settings:
+        if _settings.get(each.name) is not each:
+            continue
+        del _settings[each.name]
+        if each.family:
+            _families[each.family] = tuple(other for other in _families[each.family] if other is not each)
+        LOG.forget(each)
 
 
 def names() -> list[str]:
@@ -75,14 +82,12 @@ def names() -> list[str]:
 
     Settings of an enabled library are listed once the library is imported.
     """
-    with LOCK:
-        return list(_settings)
+    return list(_settings)
 
 
 def each() -> Iterator[Setting]:
     """Iterate over all settings."""
-    with LOCK:
-        return iter(list(_settings.values()))
+    return iter(list(_settings.values()))
 
 
 def get(function: str, name: str) -> Setting:

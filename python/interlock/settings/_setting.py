@@ -5,19 +5,12 @@ from __future__ import annotations
 import enum
 import functools
 import textwrap
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 from interlock._quote import shown
 from interlock.errors import SettingValueError
-
-LOCK = threading.RLock()
-"""Guards all tables of this package. It is held while a setting is read or written."""
-RELEASED = threading.Condition(LOCK)
-"""Notified when a scope releases a setting."""
-
 
 _FUNCTIONS = ("get", "set", "convert", "restore", "too_late")
 # As many characters of the message of a library are repeated.
@@ -45,8 +38,8 @@ class Unreadable(NamedTuple):
 class Setting:
     """One setting of a library.
 
-    `get`, `set` and `restore` run while a lock of this package is held, so they must not wait for other
-    threads.
+    `get`, `set` and `restore` are called with a lock of the setting, or of its family. They may wait for
+    other threads, but not for one that sets this setting or another one of the family.
 
     Example:
         >>> from interlock import settings

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from interlock import backends
 from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._origin import Origin, caller
-from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, converted, read, reason_of
+from interlock.settings._setting import Extent, Setting, Unreadable, converted, read, reason_of
+from interlock.settings._turns import LONGEST_WAIT, busy, try_in, turns_of
 from interlock.settings._writes import Write, report, same, shown
 
 
@@ -49,8 +50,7 @@ def snapshot() -> Snapshot:
 
     """
     _import_hook.run_imported()
-    with LOCK:
-        values = {setting.name: _holds.look(setting) for setting in _registry.each()}
+    values = {setting.name: _holds.look(setting) for setting in _registry.each()}
     found = Snapshot((name, value) for name, value in values.items() if not isinstance(value, Unreadable))
     found[_registry.FLAGS] = list(backends.snapshot())
     return found
@@ -99,7 +99,8 @@ def restore(snapshot: Mapping[str, Any]) -> None:
     Raises:
         UnknownSettingError: A setting is not known.
         SettingValueError: A setting does not accept its value.
-        SettingConflictError: A scope of other code, or a pin, holds a setting with another value.
+        SettingConflictError: A scope of other code, or a pin, holds a setting with another value, or another
+            thread has been reading or writing one for 30 seconds.
 
     """
     if not isinstance(snapshot, Mapping):
@@ -130,49 +131,24 @@ def put_back(
 
     """
     _import_hook.run_imported()
-    writes: list[Write] = []
     left: dict[str, Any] = {}
-    with LOCK:
-        own = _holds.chain()
-        wanted = {}
-        for name, value in snapshot.items():
-            if name == _registry.FLAGS:
-                continue
-            setting = _registry.get(function, name)
-            present = read(setting)
-            if same(present, value):
-                continue
-            if not _can_restore(setting, value):
-                left[name] = present
-                continue
-            wanted[name] = (setting, _restorable(function, setting, value, was_read=was_read))
-            blocking = [
-                scope
-                for scope in _holds.holders(name)
-                if not same(scope.values[name], wanted[name][1])
-                and (scope not in own or scope.on_write is not None)
-            ]
-            if blocking and setting.extent == Extent.PROCESS:
-                raise SettingConflictError(f"{function}: {name} is {blocking[0].describe(name)}")
-        flags = backends.snapshot()
-        if _registry.FLAGS in snapshot:
-            backends.restore(snapshot[_registry.FLAGS])
-        done = []
-        try:
-            for setting, value in wanted.values():
-                before = read(setting)
-                # A setting that inherits its value has it once the settings before it are restored.
-                if not same(before, value):
-                    done.append((setting, before))
-                    writes += _written(function, setting, value, origin)
-        except BaseException as error:
-            backends.restore(flags)
-            for setting, before in reversed(done):
-                try:
-                    _written(function, setting, before, origin)
-                except SettingValueError as other:
-                    error.add_note(f"and {other}")
-            raise
+    wanted = []
+    for name, value in snapshot.items():
+        if name == _registry.FLAGS:
+            continue
+        setting = _registry.get(function, name)
+        present = read(setting)
+        if same(present, value):
+            continue
+        if not _can_restore(setting, value):
+            left[name] = present
+            continue
+        wanted.append((setting, _restorable(function, setting, value, was_read=was_read)))
+    flags = snapshot.get(_registry.FLAGS)
+    turns = turns_of([setting for setting, _ in wanted])
+    writes = try_in(turns, LONGEST_WAIT, _put_back, function, wanted, flags, origin)
+    if writes is NotImplemented:
+        raise busy(function, [setting.name for setting, _ in wanted])
     report(writes)
     return left
 
@@ -201,6 +177,42 @@ def _restorable(function: str, setting: Setting, value: Any, *, was_read: bool) 
         if was_read:
             return value
         raise
+
+
+def _put_back(
+    function: str, wanted: Sequence[tuple[Setting, Any]], wanted_flags: Any, origin: Origin
+) -> list[Write]:
+    own = _holds.chain()
+    for setting, value in wanted:
+        blocking = [
+            scope
+            for scope in _holds.holders(setting.name)
+            if not same(scope.values[setting.name], value)
+            and (scope not in own or scope.on_write is not None)
+        ]
+        if blocking and setting.extent == Extent.PROCESS:
+            raise SettingConflictError(f"{function}: {setting.name} is {blocking[0].describe(setting.name)}")
+    flags = backends.snapshot()
+    if wanted_flags is not None:
+        backends.restore(wanted_flags)
+    writes: list[Write] = []
+    done = []
+    try:
+        for setting, value in wanted:
+            before = read(setting)
+            # A setting that inherits its value has it once the settings before it are restored.
+            if not same(before, value):
+                done.append((setting, before))
+                writes += _written(function, setting, value, origin)
+    except BaseException as error:
+        backends.restore(flags)
+        for setting, before in reversed(done):
+            try:
+                _written(function, setting, before, origin)
+            except SettingValueError as other:
+                error.add_note(f"and {other}")
+        raise
+    return writes
 
 
 def _written(function: str, setting: Setting, value: Any, origin: Origin) -> list[Write]:

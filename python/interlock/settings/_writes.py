@@ -7,11 +7,11 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
 from interlock.settings._origin import Origin, distribution
-from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
+from interlock.settings._setting import Extent, Setting, Unreadable, read
 
 # The writes of one setting that are stored; a program that writes one in a loop keeps those of the others.
 _LONGEST_LOG = 1000
@@ -118,14 +118,9 @@ class Log:
         self._order = itertools.count()
         # The value, the time and the thread of the last look at each setting of the process.
         self._seen: dict[str, tuple[Any, float, int]] = {}
-        self.watches: tuple[Watch, ...] = ()
+        self.watches: list[Watch] = []
         self.on_removal: Callable[[Write], object] | None = None
-        """Called with the lock for each entry that a newer one replaces."""
-
-    def start(self, setting: Setting) -> None:
-        """Read a setting for the first time."""
-        if setting.extent == Extent.PROCESS:
-            self.remember(setting, read(setting))
+        """Called with each entry that newer ones replace."""
 
     def forget(self, setting: Setting) -> None:
         """Forget the last reading of a setting, but not its writes."""
@@ -158,10 +153,11 @@ class Log:
     def _store(self, write: Write) -> Write:
         writes = self._writes.setdefault(write.setting, deque(maxlen=_LONGEST_LOG))
         if write.group is not None and writes and writes[-1].group == write.group:
-            last = writes.pop()
-            write = write._replace(old=last.old, times=last.times + 1)
-        if len(writes) == _LONGEST_LOG and self.on_removal is not None:
-            self.on_removal(writes[0])
+            last = writes[-1]
+            writes[-1] = write = write._replace(old=last.old, times=last.times + 1)
+            return write
+        if self.on_removal is not None and len(writes) >= _LONGEST_LOG:
+            self.on_removal(writes.popleft())
         writes.append(write)
         return write
 
@@ -201,7 +197,9 @@ class Log:
 
     def all(self) -> list[Write]:
         """Return all writes, the oldest first."""
-        return sorted(itertools.chain.from_iterable(self._writes.values()), key=lambda write: write.order)
+        # A copy that is made in one step, because other threads add some.
+        writes = list(itertools.chain.from_iterable(self._writes.values()))
+        return sorted(writes, key=lambda write: write.order)
 
 
 LOG = Log()
@@ -218,19 +216,17 @@ class Watch:
     def __init__(self, on_write: Callable[[Write], object] | None) -> None:
         self._on_write = on_write
         self._writes: deque[Write] = deque(maxlen=_LONGEST_WATCH)
-        with LOCK:
-            LOG.watches += (self,)
+        LOG.watches.append(self)
 
     @property
     def writes(self) -> list[Write]:
         """The last 10,000 writes since the watch was opened, the oldest first."""
-        with LOCK:
-            return list(self._writes)
+        return list(self._writes)
 
     def stop(self) -> None:
         """Stop reporting writes. A second call has no effect."""
-        with LOCK:
-            LOG.watches = tuple(each for each in LOG.watches if each is not self)
+        with contextlib.suppress(ValueError):
+            LOG.watches.remove(self)
 
     def __enter__(self) -> Self:
         return self
@@ -239,8 +235,7 @@ class Watch:
         self.stop()
 
     def _report(self, writes: Sequence[Write]) -> None:
-        with LOCK:
-            self._writes.extend(writes)
+        self._writes.extend(writes)
         if self._on_write is not None:
             for write in writes:
                 self._on_write(write)
@@ -282,26 +277,22 @@ class _Deferred(threading.local):
 _deferred = _Deferred()
 
 
-@contextlib.contextmanager
-def locked() -> Iterator[None]:
-    """Hold the lock, and report the writes of the block after its release."""
+def deferring(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that acquires a lock, and report the writes that it makes after its release."""
     if _deferred.writes is not None:
-        with LOCK:
-            yield
-        return
+        return function(*arguments)
     _deferred.writes = writes = list[Write]()
     try:
-        with LOCK:
-            yield
+        return function(*arguments)
     finally:
         _deferred.writes = None
         report(writes)
 
 
 def report(writes: Sequence[Write]) -> None:
-    """Report new writes to the open watches. Called without the lock, or in a block of `locked`."""
+    """Report new writes to the open watches. Called without a lock, or inside of `deferring`."""
     if _deferred.writes is not None:
         _deferred.writes += writes
         return
-    for each in LOG.watches:
+    for each in tuple(LOG.watches):
         each._report(writes)

@@ -13,7 +13,8 @@ from interlock.settings import _holds, _registry, override
 from interlock.settings._environ import POOLS
 from interlock.settings._holds import Scope
 from interlock.settings._origin import Origin, caller
-from interlock.settings._setting import LOCK, Unreadable, read, reason_of
+from interlock.settings._setting import Unreadable, read, reason_of
+from interlock.settings._turns import LONGEST_WAIT, busy, call_in, try_in, turns_of
 from interlock.settings._writes import Write, report, same
 from interlock.threads._budget import budget, check_workers
 from interlock.threads._pools import Kind, kinds
@@ -179,7 +180,8 @@ class limits(override):
     Raises:
         TypeError: An argument has a wrong type.
         ArgumentError: `size` is out of range, or no pool has a name of `pools`.
-        SettingConflictError: Other code holds a pool with another size.
+        SettingConflictError: Other code holds a pool with another size, or another thread has been reading or
+            writing one for 30 seconds.
         SettingValueError: A pool does not accept the size, with `on_refusal="raise"`; nothing is changed.
         UnsupportedError: threadpoolctl 3.8 or newer is missing, unless `pools` names only pools that need
             none.
@@ -225,10 +227,10 @@ class limits(override):
         self._origin = self._caller()
         return Scope("limits", self._wanted.values(), self._origin)
 
-    def _try(self, scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
+    def _try(self, scope: Scope, seconds: float) -> tuple[dict[str, list[Scope]], list[Write]] | None:
         while True:
             try:
-                return super()._try(scope)
+                return super()._try(scope, seconds)
             except SettingValueError as error:
                 if error.setting not in scope.values or self._on_refusal == "raise":
                     raise
@@ -290,7 +292,8 @@ def set_limits(
     Raises:
         TypeError: An argument has a wrong type.
         ArgumentError: `size` is out of range, or no pool has a name of `pools`.
-        SettingConflictError: A scope of other code holds a pool with another size; nothing is changed.
+        SettingConflictError: A scope of other code holds a pool with another size, or another thread has been
+            reading or writing one for 30 seconds; nothing is changed.
         SettingValueError: A pool does not accept the size, with `on_refusal="raise"`; the sizes of before
             are put back.
         UnsupportedError: threadpoolctl 3.8 or newer is missing, unless `pools` names only pools that need
@@ -309,26 +312,11 @@ def set_limits(
     _refuse_fixed("set_limits", on_refusal, wanted)
     origin = caller()
     refused = list(wanted.refused)
-    writes: list[Write] = []
-    with LOCK:
-        values = wanted.values()
-        own = _holds.chain()
-        for name, value in values.items():
-            for scope in _holds.holders(name):
-                if scope not in own and not same(scope.values[name], value):
-                    raise SettingConflictError(f"set_limits: {name} is {scope.describe(name)}")
-        before: dict[str, Any] = {}
-        for name, value in values.items():
-            setting = _registry.get("set_limits", name)
-            found = read(setting)
-            try:
-                writes += _holds.apply(setting, value, origin)
-                before[name] = found
-            except Exception as error:
-                refused.append(Refusal(wanted.name_of(name), _reason(error)))
-                if on_refusal == "raise":
-                    _put_back(before, origin)
-                    raise SettingValueError(f"set_limits: {refused[-1]}", setting=name) from error
+    turns = turns_of([_registry.get("set_limits", name) for name in wanted.values()])
+    found = try_in(turns, LONGEST_WAIT, _set, wanted, on_refusal, origin, refused)
+    if found is NotImplemented:
+        raise busy("set_limits", wanted.values())
+    before, writes = found
     # Last, because nothing can put them back.
     for kind in wanted.written_once:
         assert kind.write_once is not None
@@ -337,12 +325,37 @@ def set_limits(
         except RuntimeError as error:
             refused.append(Refusal(kind.name, kind.note))
             if on_refusal == "raise":
-                with LOCK:
-                    _put_back(before, origin)
+                call_in(turns, _put_back, before, origin)
                 raise SettingValueError(f"set_limits: {refused[-1]}", setting=kind.setting.name) from error
     report(writes)
     _report("set_limits", on_refusal, tuple(refused), origin)
     return tuple(refused)
+
+
+def _set(
+    wanted: _Wanted, on_refusal: _OnRefusal, origin: Origin, refused: list[Refusal]
+) -> tuple[dict[str, Any], list[Write]]:
+    """Set the pools that can be put back, in their turns, and return the sizes of before and the writes."""
+    values = wanted.values()
+    own = _holds.chain()
+    for name, value in values.items():
+        for scope in _holds.holders(name):
+            if scope not in own and not same(scope.values[name], value):
+                raise SettingConflictError(f"set_limits: {name} is {scope.describe(name)}")
+    before: dict[str, Any] = {}
+    writes: list[Write] = []
+    for name, value in values.items():
+        setting = _registry.get("set_limits", name)
+        found = read(setting)
+        try:
+            writes += _holds.apply(setting, value, origin)
+            before[name] = found
+        except Exception as error:
+            refused.append(Refusal(wanted.name_of(name), _reason(error)))
+            if on_refusal == "raise":
+                _put_back(before, origin)
+                raise SettingValueError(f"set_limits: {refused[-1]}", setting=name) from error
+    return before, writes
 
 
 def _put_back(before: dict[str, Any], origin: Origin) -> None:

@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 from interlock.integrations import _interlock, _numexpr, _thread_pools
-from interlock.settings import _registry
+from interlock.settings import _holds, _registry
 from interlock.settings._environ import ENVIRON, ONNXRUNTIME, POOLS, RAYON, environment_setting
 from interlock.settings._import_hook import is_imported
-from interlock.settings._setting import LOCK, Extent, Setting, Unreadable, read
+from interlock.settings._setting import Extent, Setting, Unreadable, read
 from interlock.settings._writes import LOG
 
 START: Final = "start"
@@ -234,10 +234,9 @@ def _size(value: Any) -> int | None:
 
 def _set_by(setting: Setting, value: Any, variables: Sequence[str]) -> str:
     """Return what determined a size, if it is known."""
-    with LOCK:
-        if _registry.known(setting.name) is setting:
-            # Finds a change by code that cannot be seen.
-            LOG.look(setting)
+    if _registry.known(setting.name) is setting:
+        # Finds a change by code that cannot be seen.
+        _holds.look(setting)
     last = LOG.last(setting.name)
     if last is not None:
         if last.file is None:

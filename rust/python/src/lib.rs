@@ -31,6 +31,7 @@ mod dispatch;
 mod dlpack;
 mod errors;
 mod gil;
+mod held_locks;
 mod hooks;
 mod host_callbacks;
 mod loaded_libraries;

@@ -20,6 +20,7 @@ use crate::call_site::CALL_FOR_CALLERS;
 use crate::detach::call_with;
 use crate::device::{optional as optional_device, parse_index};
 use crate::errors::IntoPyResult;
+use crate::held_locks::HeldLocks;
 use crate::loaded_libraries::number_of_loads;
 use crate::resumes::Resumes;
 use crate::scope_warning::{file_and_line, warn};
@@ -38,6 +39,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Resumes>()?;
     module.add_class::<CarriedTask>()?;
     module.add_class::<UninterruptedExit>()?;
+    module.add_class::<HeldLocks>()?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(open_scopes, &module)?)?;

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Token
 from typing import Any, Final, Never, Self, TypeVar, final
 
@@ -8,6 +8,7 @@ __all__ = [
     "CALL_FOR_CALLERS",
     "TRACED",
     "CarriedTask",
+    "HeldLocks",
     "Registration",
     "Resumes",
     "ScopeBarrier",
@@ -64,6 +65,17 @@ class UninterruptedExit:
     this itself.
     """
     def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
+    def __exit__(self, *_error: object) -> None: ...
+
+@final
+class HeldLocks:
+    """A context manager that acquires `threading.RLock` objects, in their order, and returns whether all were released in time.
+
+    CPython looks for no signal between `__enter__` of a native class and the block of `with`, so that an interrupt leaves no
+    lock acquired. Where it does (3.14), the locks are released with the object.
+    """
+    def __new__(cls, locks: Sequence[Any], seconds: float) -> HeldLocks: ...
+    def __enter__(self) -> bool: ...
     def __exit__(self, *_error: object) -> None: ...
 
 @final

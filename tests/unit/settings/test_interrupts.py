@@ -1,27 +1,26 @@
-"""An interrupt or a signal handler at any line leaves no setting held and no value changed."""
+"""An interrupt or a signal handler at any place leaves no setting held and no value changed."""
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import itertools
-import linecache
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from types import FrameType
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from interlock import settings
 from interlock.settings import _holds
 from interlock.settings._writes import LOG
 
+from tests.helpers.signal_checks import AtCheck
 from tests.unit.settings.library import Library, library
 
 __all__ = ["library"]
 
+# The functions of the library are interrupted, too.
+FILES = (Library.__init__.__code__.co_filename,)
 VALUES = {"mylib.level": 2, "mylib.fast": True, "mylib.tls": 3, "mylib.context": 4}
 
 
@@ -30,47 +29,6 @@ def forgotten_writes() -> Iterator[None]:
     """Other tests count the stored writes, of which these tests make thousands."""
     yield
     LOG._writes.clear()
-
-
-class AtLine:
-    """Calls a function once, before a line that runs inside of a function, as a signal handler is called."""
-
-    def __init__(self, line: int, inside: Callable[..., object], call: Callable[[], object]) -> None:
-        self._line = line
-        self._inside = inside.__code__
-        self._call = call
-        self.is_called = False
-
-    def __enter__(self) -> AtLine:
-        # A collection would run callbacks of other packages, such as Hypothesis, inside of the function.
-        self._collects = gc.isenabled()
-        gc.disable()
-        self._before = sys.gettrace()
-        sys.settrace(self._trace)
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        sys.settrace(self._before)
-        if self._collects:
-            gc.enable()
-
-    def _trace(self, frame: FrameType, event: str, _argument: object) -> Any:
-        outer: FrameType | None = frame
-        while outer is not None and outer.f_code is not self._inside:
-            outer = outer.f_back
-        # CPython handles no signal at `try`, at the first statement of `finally`, and at the end of `with`,
-        # whose first line is traced again.
-        file, number = frame.f_code.co_filename, frame.f_lineno
-        source = linecache.getline(file, number).split()[:1]
-        is_handled = source not in (["with"], ["try:"]) and "finally:" not in linecache.getline(
-            file, number - 1
-        )
-        if event == "line" and outer is not None and is_handled:
-            self._line -= 1
-            if self._line < 0 and not self.is_called:
-                self.is_called = True
-                self._call()
-        return self._trace
 
 
 def interrupt() -> None:
@@ -86,48 +44,41 @@ def check_nothing_is_held(library: Library, before: dict[str, object]) -> None:
     assert library.values == before
 
 
-def test_interrupt_while_a_scope_ends_releases_and_puts_back(library: Library) -> None:
+def test_interrupt_at_any_check_of_a_scope_leaves_nothing(library: Library) -> None:
     before = dict(library.values)
-    for line in itertools.count():
-        scope = settings.override(VALUES)
-        scope.__enter__()
-        at = AtLine(line, _holds._leave, interrupt)
-        with contextlib.suppress(KeyboardInterrupt), at:
-            scope.__exit__()
+    for number in itertools.count():
+        at = AtCheck(number, interrupt, FILES)
+        with contextlib.suppress(KeyboardInterrupt), at, settings.override(VALUES):
+            assert library.values["level"] == 2
         check_nothing_is_held(library, before)
         if not at.is_called:
             break
-    assert line > 100
+    assert number > 500
 
 
-def test_interrupt_while_a_nested_scope_ends_puts_back_the_outer_value(library: Library) -> None:
-    for line in itertools.count():
+def test_interrupt_at_any_check_of_a_nested_scope_leaves_the_outer_one(library: Library) -> None:
+    for number in itertools.count():
         with settings.override({"mylib.level": 5}):
-            scope = settings.override({"mylib.level": 6})
-            scope.__enter__()
-            at = AtLine(line, _holds._leave, interrupt)
-            with contextlib.suppress(KeyboardInterrupt), at:
-                scope.__exit__()
+            at = AtCheck(number, interrupt, FILES)
+            with contextlib.suppress(KeyboardInterrupt), at, settings.override({"mylib.level": 6}):
+                assert library.values["level"] == 6
             assert library.values["level"] == 5
         assert library.values["level"] == 1
         if not at.is_called:
             break
-    assert line > 50
+    assert number > 200
 
 
-def test_interrupt_while_a_scope_is_entered_puts_back(library: Library) -> None:
+def test_interrupt_at_any_check_of_a_pin_leaves_nothing(library: Library) -> None:
     before = dict(library.values)
-    for line in itertools.count():
-        scope = settings.override(VALUES)
-        at = AtLine(line, settings.override._try, interrupt)
-        with contextlib.suppress(KeyboardInterrupt):
-            with at:
-                scope.__enter__()
-            scope.__exit__()
+    for number in itertools.count():
+        at = AtCheck(number, interrupt, FILES)
+        with contextlib.suppress(KeyboardInterrupt), at, settings.pin({"mylib.level": 2}):
+            assert library.values["level"] == 2
         check_nothing_is_held(library, before)
         if not at.is_called:
             break
-    assert line > 100
+    assert number > 200
 
 
 def test_interrupts_of_every_write_release_the_settings(library: Library) -> None:
@@ -175,21 +126,22 @@ def test_interrupt_wakes_waiting_threads(library: Library, monkeypatch: pytest.M
     library.values["level"] = 1
 
 
-@pytest.mark.parametrize("inside", [_holds.enter, _holds.leave])
-def test_signal_handler_opens_a_scope_at_any_line(library: Library, inside: Callable[..., object]) -> None:
+def test_signal_handler_opens_a_scope_at_any_check(library: Library) -> None:
     before = dict(library.values)
 
     def handle() -> None:
+        sys.settrace(None)
         with settings.override({"mylib.level": 9, "mylib.tls": 8}):
             assert library.values["level"] == 9
+            settings.explain("mylib.fast")
 
-    for line in itertools.count():
-        with AtLine(line, inside, handle) as at, settings.override(VALUES):
+    for number in itertools.count():
+        with AtCheck(number, handle, FILES) as at, settings.override(VALUES):
             assert library.values["level"] == 2
         check_nothing_is_held(library, before)
         if not at.is_called:
             break
-    assert line > 100
+    assert number > 500
 
 
 @pytest.mark.parametrize("kind", ["override", "pin"])

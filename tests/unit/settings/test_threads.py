@@ -53,5 +53,17 @@ def test_forked_child_records_and_holds_what_another_thread_was_writing(is_in_a_
     assert found == ["fork_inside_a_setter_of_another_thread", 2, 2, 0]
 
 
+def test_child_forked_at_any_check_of_a_scope_of_another_thread_is_whole() -> None:
+    wrong, checks, is_restored, still_open = eval_program(
+        "settings.forks.fork_at_any_check_of_a_scope_of_another_thread", seconds=300
+    )
+    assert (wrong, is_restored, still_open) == ([], True, 0)
+    assert checks > 300
+
+
+def test_child_forked_inside_of_a_setter_continues_its_scope() -> None:
+    assert eval_program("settings.forks.fork_inside_a_setter") == [1, 0, "[1, 5, 0]"]
+
+
 def test_open_scopes_are_listed_while_other_threads_enter_some() -> None:
     assert eval_program("settings.scopes.list_scopes_while_other_threads_enter_some") == [20_000, 0]
