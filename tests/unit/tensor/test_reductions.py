@@ -44,6 +44,22 @@ def test_positions_match_numpy(dim: int | None) -> None:
     assert kept.ndim == 3
 
 
+@pytest.mark.parametrize("length", [1, 2, 15, 16, 17, 255, 256, 257, 1025])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64", "bool"])
+def test_position_of_an_extreme_is_that_of_the_first(length: int, dtype: str) -> None:
+    rows = np.zeros((3, length))
+    for row, first in zip(rows, (0, length // 2, length - 1), strict=True):
+        row[first] = row[-1] = 1
+    largest = interlock.tensor(rows).to(getattr(interlock, dtype))
+    assert largest.max(1)[1].tolist() == [0, length // 2, length - 1]
+    assert (largest == 0).min(1)[1].tolist() == [0, length // 2, length - 1]
+    if dtype in ("float32", "float64", "bfloat16"):
+        rows[rows == 1] = math.nan
+        nans = interlock.tensor(rows).to(getattr(interlock, dtype))
+        for found in (nans.argmax(1), nans.argmin(1)):
+            assert found.tolist() == [0, length // 2, length - 1]
+
+
 def test_sums_of_single_precision_stay_exact_over_many_elements() -> None:
     assert interlock.ones(3_000_000).sum().item() == 3_000_000
     assert interlock.ones(1).expand(3_000_000).sum().item() == 3_000_000

@@ -2,11 +2,12 @@
 
 use std::mem::MaybeUninit;
 
+use super::extremes::{largest_of, smallest_of};
 use super::lanes::{fold_in_lanes, fold_indexed};
 use super::real::Real;
+use super::reduction::ReduceLoop;
 use super::vectorized::vectorized;
 use crate::Element;
-use crate::dtype::{larger, smaller};
 
 /// Returns the largest element that is not NaN; minus infinity if there is none.
 #[inline(always)]
@@ -18,14 +19,24 @@ fn largest<T: Real>(row: &[T]) -> T {
 /// Returns the index of the largest or smallest element of a row: the first of equal ones, or of NaN. 0 for an empty row.
 pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize {
     let Some(&first) = row.first() else { return 0 };
+    // To choose the instructions takes longer than a few elements.
+    if row.len() < 16 {
+        let is_better = |next: T, best: T| {
+            let is_beyond = if is_largest { next > best } else { next < best };
+            !best.is_nan() && (is_beyond || next.is_nan())
+        };
+        let choose = |best: (usize, T), next: (usize, T)| if is_better(next.1, best.1) { next } else { best };
+        return row.iter().copied().enumerate().fold((0, first), choose).0;
+    }
+    let mut best = first;
+    let (largest, smallest) = (largest_of::<T>(), smallest_of::<T>());
+    let extreme: &dyn ReduceLoop = if is_largest { &largest } else { &smallest };
+    let (state, elements) = ((&raw mut best).cast(), row.as_ptr().cast());
+    // SAFETY: the state is an element, as the loop requires, and the elements are those of a slice.
+    unsafe { extreme.accumulate((state, 0), (elements, size_of::<T>()), row.len()) };
     vectorized(
         #[inline(always)]
         move || {
-            let best = if is_largest {
-                fold_in_lanes(row, first, larger::<T>, larger::<T>)
-            } else {
-                fold_in_lanes(row, first, smaller::<T>, smaller::<T>)
-            };
             let is_it = |element: &T| *element == best || (element.is_nan() && best.is_nan());
             let has_it = |block: &&[T]| block.iter().fold(false, |found, element| found | is_it(element));
             // Blocks of elements that are compared at once, before the first one of them is looked for.
