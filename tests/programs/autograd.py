@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import threading
 import time
 import weakref
@@ -18,6 +19,43 @@ def change_a_view_made_without_grad():
         view.mul_(2)
     except RuntimeError as error:
         print(error)
+
+
+def hook_of_a_detached_result_is_collected():
+    """Returns whether a hook that owns a result is collected after the result was detached in place."""
+
+    class Hook:
+        def __call__(self, grad):
+            return None
+
+    x = interlock.ones(1, requires_grad=True)
+    y = x * 2
+    z = y * 3
+    hook = Hook()
+    hook.owner = y
+    reference = weakref.ref(hook)
+    y.register_hook(hook)
+    y.detach_().requires_grad_()
+    del hook, y
+    gc.collect()
+    (z * 1).backward()
+    del z
+    gc.collect()
+    return reference() is None
+
+
+def interrupt_between_small_nodes():
+    """Returns the gradient of a leaf after a signal has interrupted a pass over many small nodes."""
+    leaf = y = interlock.ones(1, requires_grad=True)
+    for _ in range(300_000):
+        y = y * 1.0
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        y.backward()
+    except KeyboardInterrupt:
+        return str(leaf.grad)
+    return "completed"
 
 
 def memory_of_a_dropped_hook():

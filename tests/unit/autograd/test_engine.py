@@ -14,7 +14,7 @@ from interlock import Tensor
 from interlock.autograd import Function, graph
 from interlock.autograd.anomaly_mode import detect_anomaly
 
-from tests.helpers.subprocess import eval_python
+from tests.helpers.subprocess import eval_program
 
 
 def leaf(*values: float, **options: Any) -> Tensor:
@@ -548,18 +548,4 @@ def test_leaves_among_the_outputs_are_complete_first() -> None:
 
 
 def test_signal_interrupts_a_pass_between_small_nodes() -> None:
-    program = """
-import signal, interlock
-w = interlock.ones(1, requires_grad=True)
-y = w
-for _ in range(300_000):
-    y = y * 1.0
-signal.signal(signal.SIGALRM, signal.default_int_handler)
-signal.setitimer(signal.ITIMER_REAL, 0.02)
-result = "completed"
-try:
-    y.backward()
-except KeyboardInterrupt:
-    result = str(w.grad)
-"""
-    assert eval_python(program) == "None"
+    assert eval_program("autograd.interrupt_between_small_nodes") == "None"

@@ -801,24 +801,4 @@ def test_results_that_detach_keep_their_hooks() -> None:
 
 
 def test_hook_of_a_detached_result_is_collected() -> None:
-    program = """
-import gc, weakref, interlock
-class Hook:
-    def __call__(self, grad):
-        return None
-x = interlock.ones(1, requires_grad=True)
-y = x * 2
-z = y * 3
-hook = Hook()
-hook.owner = y
-reference = weakref.ref(hook)
-y.register_hook(hook)
-y.detach_().requires_grad_()
-del hook, y
-gc.collect()
-(z * 1).backward()
-del z
-gc.collect()
-result = reference() is None
-"""
-    assert eval_python(program) is True
+    assert eval_program("autograd.hook_of_a_detached_result_is_collected") is True

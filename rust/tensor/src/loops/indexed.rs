@@ -71,7 +71,7 @@ impl IndexedRun<'_> {
 
     /// Calls a function with the position of each element that is not skipped, and its value, which are at equal distances.
     #[inline(always)]
-    pub fn for_each<T: Element>(self, (values, step): (&[T], usize), mut function: impl FnMut(usize, T)) {
+    pub fn visit<T: Element>(self, (values, step): (&[T], usize), mut function: impl FnMut(usize, T)) {
         let has_values = last(self.count, step).is_some_and(|last| last < values.len());
         let has_indices = last(self.count, self.index_step).is_some_and(|last| last < self.index.len());
         if !has_values || !has_indices {
@@ -96,7 +96,7 @@ impl IndexedRun<'_> {
             debug_assert!(self.size == 0 || self.count == 0, "positions beyond {} elements", data.len());
             return;
         }
-        self.for_each(
+        self.visit(
             values,
             #[inline(always)]
             move |at, value| {

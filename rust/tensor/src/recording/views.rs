@@ -145,7 +145,7 @@ pub(crate) fn rebase_history(target: &Tensor, node: Arc<Node>) -> Result<()> {
     set_grad_fn(&view.base, grad_fn.clone(), view.base.current_version());
     created(&grad_fn)?;
     // The view's own node is created from the base's when it is next queried, unless it receives the retained gradient.
-    if target.retains_grad() {
+    if target.meta().retains_grad {
         self::grad_fn("grad_fn", target)?;
     }
     Ok(())

@@ -362,7 +362,7 @@ pub(crate) fn scatter<T: Element>(
             return for_each(threads, (0..count).step_by(PART), &|first| {
                 let elements = first..first.saturating_add(PART).min(count);
                 writes.for_each(elements, index, values, |run, values| {
-                    run.for_each(values, |at, value| shared.update(at, |old| combine.apply(old, value)));
+                    run.visit(values, |at, value| shared.update(at, |old| combine.apply(old, value)));
                 });
                 Ok(())
             });
