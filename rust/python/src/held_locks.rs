@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::detach::attach_unsynced;
+use crate::switches::extract_as;
 
 /// A context manager that acquires `threading.RLock` objects, in their order, and returns whether all were released in time.
 ///
@@ -21,8 +22,12 @@ pub(crate) struct HeldLocks {
 #[pymethods]
 impl HeldLocks {
     #[new]
-    fn new(locks: Vec<Py<PyAny>>, seconds: f64) -> Self {
-        HeldLocks { locks, seconds, held: 0 }
+    fn new(locks: &Bound<'_, PyAny>, seconds: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(HeldLocks {
+            locks: extract_as("HeldLocks: locks", "a sequence of locks", locks)?,
+            seconds: extract_as("HeldLocks: seconds", "a number", seconds)?,
+            held: 0,
+        })
     }
 
     fn __enter__(&mut self, py: Python<'_>) -> PyResult<bool> {
