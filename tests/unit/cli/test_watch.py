@@ -83,7 +83,7 @@ def test_compiled_file_runs_and_builtins_are_a_module(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", [False, True])
 def test_main_module_has_the_annotations_of_python(tmp_path: Path, module: bool) -> None:
-    (tmp_path / "script.py").write_text("print(globals().get('__annotations__'))\nx: int = 1\n")
+    (tmp_path / "script.py").write_text("print(globals().get('__annotations__'))\n")
     arguments = ["-m", "script"] if module else [str(tmp_path / "script.py")]
     more = [str(tmp_path)]
     plain = run_in_folder(tmp_path, more, *arguments)

@@ -66,6 +66,9 @@ def test_value_that_becomes_an_array_differs_and_hides_no_other(library: Library
     with settings.override({"mylib.level": 2}):
         assert library.values["level"] == 2
     assert isinstance(library.values["level"], Array)
+    between = settings.snapshot()
+    library.values["level"] = Array()
+    assert [each.name for each in settings.diff(between)] == ["mylib.level"]
     settings.restore(before)
     assert settings.diff(before) == []
 
