@@ -27,7 +27,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// operation has room for one.
 ///
 /// ```
-/// use interlock_tensor::{ErrorCause, DType, ErrorKind, Tensor};
+/// use interlock_tensor::{DType, ErrorCause, ErrorKind, Tensor};
 ///
 /// let x = Tensor::zeros(&[2, 3], DType::Float32)?;
 /// let error = x.add(&Tensor::zeros(&[4], DType::Float32)?).unwrap_err();

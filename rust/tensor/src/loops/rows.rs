@@ -124,7 +124,8 @@ pub(crate) fn softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &mut 
     );
 }
 
-/// Writes the gradient of the input of [`softmax`] if the result is a logarithm, `g - exp(y) * sum(g)` for the gradient g of the result y.
+/// Writes the gradient of the input of [`softmax`] if the result is a logarithm: `g - exp(y) * sum(g)` for the gradient g of the
+/// result y.
 pub(crate) fn log_softmax_backward<T: Real>(gradient: &[T], result: &[T], out: &mut [T]) {
     vectorized(
         #[inline(always)]

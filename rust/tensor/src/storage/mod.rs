@@ -63,7 +63,7 @@ struct Grown {
 }
 
 impl Grown {
-    /// Returns the last buffer.
+    /// Returns the last buffer. Not inlined, because few storages grow.
     #[cold]
     #[inline(never)]
     fn bytes(&self) -> Option<&Bytes> {

@@ -77,7 +77,8 @@ struct Resized {
 }
 
 impl Resized {
-    /// Returns the current layout, or `None` if it is that of the tensor before it was resized.
+    /// Returns the current layout, or `None` if the tensor has the one with which it was created. Not inlined, because all
+    /// operations read layouts, and few tensors were resized.
     #[cold]
     #[inline(never)]
     fn layout(&self) -> Option<&Layout> {

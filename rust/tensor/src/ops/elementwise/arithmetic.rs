@@ -309,8 +309,8 @@ impl ScaledOperand<'_> {
     }
 }
 
-/// Returns `alpha * other`, without a history, in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1. `argument` is
-/// the name of `alpha` in errors.
+/// Returns `alpha * other`, without a history, in the promoted type of `own` and `other`, or `other` itself if `alpha` is 1.
+/// `argument` is the name of `alpha` in errors.
 ///
 /// # Errors
 /// `alpha` may be a bool only if that type is bool, and a floating-point number only if that type is floating point.
@@ -334,7 +334,7 @@ pub(crate) fn scale_by_alpha<'a>(
         return Err(Error::argument(ErrorKind::DType, op, argument, message));
     }
     let alpha = check_fits(alpha, dtype, op, argument)?;
-    if alpha == Scalar::Int(1) {
+    if alpha == NO_FACTOR {
         let product = Product::Operand(other);
         return Ok(ScaledOperand { unscaled: other, product, alpha, dtype, numbers: Numbers::Rounded });
     }

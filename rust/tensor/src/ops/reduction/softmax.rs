@@ -62,16 +62,11 @@ fn matrices(tensor: &Tensor, dim: i64) -> Option<(usize, usize)> {
     (!inner.is_empty() && width >= NARROW).then_some((*rows, width))
 }
 
-/// Returns a tensor without gaps, in the type of its arithmetic.
-fn dense(tensor: &Tensor) -> Result<Tensor> {
-    iterate::cast(&tensor.detach(), tensor.dtype().compute())?.contiguous()
-}
-
 /// Returns the softmax or its logarithm, without history.
 fn along_dim(op: &'static str, tensor: &Tensor, dim: i64, kind: Softmax) -> Result<Tensor> {
     check_floating_point(op, tensor)?;
     if let Some(sizes) = matrices(tensor, dim) {
-        let source = dense(tensor)?;
+        let source = tensor.contiguous_for_arithmetic()?;
         let out = dispatch_float!(source.dtype(), T => {
             let is_log = kind == Softmax::Logarithm;
             let function = move |columns: Columns<T, 1>| loops::softmax_of_columns(columns, is_log);
@@ -97,7 +92,7 @@ fn gradient_along_dim(
     is_log: bool,
 ) -> Result<Tensor> {
     if let Some(sizes) = matrices(output, dim) {
-        let sources = [&dense(gradient)?, &dense(output)?];
+        let sources = [&gradient.contiguous_for_arithmetic()?, &output.contiguous_for_arithmetic()?];
         let out = dispatch_float!(output.dtype().compute(), T => {
             let function = move |columns: Columns<T, 2>| loops::softmax_of_columns_backward(columns, is_log);
             // SAFETY: it writes each element.
