@@ -69,7 +69,8 @@ class UninterruptedExit:
 
 @final
 class HeldLocks:
-    """A context manager that acquires `threading.RLock` objects, in their order, and returns whether all were released in time.
+    """A context manager that acquires `threading.RLock` objects, in their order. Its target is whether it could acquire
+    all in time.
 
     CPython looks for no signal between `__enter__` of a native class and the block of `with`, so that an interrupt leaves no
     lock acquired. Where it does (3.14), the locks are released with the object.

@@ -34,15 +34,10 @@ pub(super) fn convert(source: &str, edge: &Edge, gradient: &Tensor) -> Result<Te
 
 /// Returns a tensor with its current data, and its gradient in the dtype and on the device of them. Returns an error if the
 /// tensor had data of another shape when an operation used it.
-pub(super) fn of_current_data(
-    tensor: &Tensor,
-    mut gradient: Option<Tensor>,
-) -> Result<(Tensor, Option<Tensor>)> {
+pub(super) fn of_current_data(tensor: &Tensor, gradient: Tensor) -> Result<(Tensor, Tensor)> {
     let Some(tensor) = tensor.replaced() else { return Ok((tensor.clone(), gradient)) };
-    if let Some(given) = &mut gradient {
-        Error::when(given.shape() != tensor.shape(), || err_replaced(tensor.shape(), given))?;
-        *given = to_device(tensor.device(), given.cast(tensor.dtype())?)?;
-    }
+    Error::when(gradient.shape() != tensor.shape(), || err_replaced(tensor.shape(), &gradient))?;
+    let gradient = to_device(tensor.device(), gradient.cast(tensor.dtype())?)?;
     Ok((tensor, gradient))
 }
 

@@ -363,7 +363,12 @@ impl GraphTask {
     }
 
     fn deliver_to_leaf(&mut self, leaf: &Tensor, gradient: Option<Tensor>) -> Result<()> {
-        let (leaf, gradient) = of_current_data(leaf, gradient)?;
+        let (leaf, gradient) = match gradient {
+            Some(gradient) => {
+                of_current_data(leaf, gradient).map(|(leaf, gradient)| (leaf, Some(gradient)))?
+            }
+            None => (leaf.clone(), None),
+        };
         let id = leaf.identity();
         let sum = self.leaf_buffers.remove(&id).and_then(|buffer| buffer.sum);
         let sum = add(sum, gradient, self.create_graph)?;
@@ -595,7 +600,7 @@ fn own_gradient(leaf: &Tensor, gradient: &Tensor) -> Result<Tensor> {
 /// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
 /// concurrently.
 fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
-    let (tensor, Some(gradient)) = of_current_data(tensor, Some(gradient))? else { return Ok(()) };
+    let (tensor, gradient) = of_current_data(tensor, gradient)?;
     let gradient = if create_graph { gradient } else { without_history(gradient) };
     loop {
         let Some(old) = tensor.grad() else {

@@ -12,17 +12,17 @@ use crate::DType;
 /// The number of elements of a segment.
 pub(crate) const SEGMENT: usize = 64;
 
-/// Returns bits for [`is_moderate`].
+/// Returns bits for [`are_moderate`].
 #[inline(always)]
-fn size_of(number: f64) -> u64 {
+fn range_bits(number: f64) -> u64 {
     let number = if number == 0.0 { 1.0 } else { number };
     number.to_bits().wrapping_sub((1023 - 512) << 52)
 }
 
-/// Returns bits for [`is_moderate`] of a factor. The products of one of `float32` show whether it is moderate.
+/// Returns bits for [`are_moderate`] of a factor. The products of one of `float32` show whether it is moderate.
 #[inline(always)]
-fn size_of_factor<T: Real>(factor: f64) -> u64 {
-    if T::DTYPE == DType::Float64 { size_of(factor) } else { 0 }
+fn range_bits_of_factor<T: Real>(factor: f64) -> u64 {
+    if T::DTYPE == DType::Float64 { range_bits(factor) } else { 0 }
 }
 
 /// Returns factors whose product is 2 to the power of an exponent. They are 0 where each result is: the smallest numbers take long.
@@ -30,9 +30,9 @@ fn powers(product: Scaled) -> [f64; 2] {
     if product.exponent < -2040 { [0.0; 2] } else { product.powers() }
 }
 
-/// Returns whether all numbers, of whose sizes this is the union, are 0 or have exponents from -512 to 511.
-fn is_moderate(sizes: u64) -> bool {
-    sizes & (1 << 62) == 0
+/// Returns whether all numbers, of whose range bits this is the union, are 0 or have exponents from -512 to 511.
+fn are_moderate(bits: u64) -> bool {
+    bits & (1 << 62) == 0
 }
 
 /// `R` rows of equal length, one after the other. They are computed at once: the chain of products of one row would leave most of
@@ -57,25 +57,25 @@ impl<T: Real, const R: usize> Rows<'_, T, R> {
         unsafe { load::<T>(self.elements.as_ptr().cast(), row * self.length + position) }.to_f64()
     }
 
-    /// Multiplies mantissas by the factors of a segment, and adds to the sizes. `visit` gets each position with the mantissas
+    /// Multiplies mantissas by the factors of a segment, and adds to the range bits. `visit` gets each position with the mantissas
     /// before it and after it.
     #[inline(always)]
     fn multiply(
         self,
-        (mut mantissas, mut sizes): ([f64; R], [u64; R]),
+        (mut mantissas, mut bits): ([f64; R], [u64; R]),
         segment: Range<usize>,
         mut visit: impl FnMut(usize, &[f64; R], &[f64; R]),
     ) -> ([f64; R], [u64; R]) {
         for position in segment {
             let before = mantissas;
-            for (row, (mantissa, size)) in mantissas.iter_mut().zip(&mut sizes).enumerate() {
+            for (row, (mantissa, bits_of_row)) in mantissas.iter_mut().zip(&mut bits).enumerate() {
                 let factor = self.at(row, position);
                 *mantissa *= factor;
-                *size |= size_of_factor::<T>(factor) | size_of(*mantissa);
+                *bits_of_row |= range_bits_of_factor::<T>(factor) | range_bits(*mantissa);
             }
             visit(position, &before, &mantissas);
         }
-        (mantissas, sizes)
+        (mantissas, bits)
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn write_cumulative_products<T: Real, const R: usize>(factors: &[T], 
     for segment in rows.segments() {
         let (part, powers) = (segment.clone(), products.map(powers));
         let start = (products.map(|product| product.mantissa), [0; R]);
-        let (mantissas, sizes) = vectorized(
+        let (mantissas, bits) = vectorized(
             #[inline(always)]
             move || {
                 rows.multiply(start, part, |position, _, products| {
@@ -100,9 +100,9 @@ pub(crate) fn write_cumulative_products<T: Real, const R: usize>(factors: &[T], 
                 })
             },
         );
-        let states = products.iter_mut().zip(mantissas.into_iter().zip(sizes));
-        for (row, (product, (mantissa, size))) in states.enumerate() {
-            if is_moderate(size) {
+        let states = products.iter_mut().zip(mantissas.into_iter().zip(bits));
+        for (row, (product, (mantissa, bits_of_row))) in states.enumerate() {
+            if are_moderate(bits_of_row) {
                 *product = Scaled { mantissa, ..*product }.within_limits();
                 continue;
             }
@@ -132,7 +132,7 @@ pub(crate) fn write_cumulative_gradients<T: Real, const R: usize>(
     for ((segment, before), start) in factors.segments().zip(before.chunks_mut(SEGMENT)).zip(&mut *starts) {
         *start = products;
         let (part, first) = (segment.clone(), (products.map(|product| product.mantissa), [0; R]));
-        let (mantissas, sizes) = vectorized(
+        let (mantissas, bits) = vectorized(
             #[inline(always)]
             move || {
                 let mut before = before.iter_mut();
@@ -141,9 +141,9 @@ pub(crate) fn write_cumulative_gradients<T: Real, const R: usize>(
                 })
             },
         );
-        let states = products.iter_mut().zip(mantissas.into_iter().zip(sizes));
-        for (row, (product, (mantissa, size))) in states.enumerate() {
-            *product = if is_moderate(size) {
+        let states = products.iter_mut().zip(mantissas.into_iter().zip(bits));
+        for (row, (product, (mantissa, bits_of_row))) in states.enumerate() {
+            *product = if are_moderate(bits_of_row) {
                 Scaled { mantissa, ..*product }.within_limits()
             } else {
                 segment.clone().fold(*product, |product, at| product * Scaled::new(factors.at(row, at)))
@@ -154,32 +154,32 @@ pub(crate) fn write_cumulative_gradients<T: Real, const R: usize>(
     let mut sums = [Scaled::ZERO; R];
     for ((segment, before), start) in factors.segments().zip(before.chunks(SEGMENT)).zip(&*starts).rev() {
         let (part, powers) = (segment.clone(), start.map(powers));
-        let sizes = sums.map(|sum| if sum.exponent == 0 { 0 } else { 1 << 62 });
-        let first = (sums.map(|sum| sum.mantissa), sizes);
-        let (mantissas, sizes) = vectorized(
+        let bits = sums.map(|sum| if sum.exponent == 0 { 0 } else { 1 << 62 });
+        let first = (sums.map(|sum| sum.mantissa), bits);
+        let (mantissas, bits) = vectorized(
             #[inline(always)]
             move || {
-                let (mut sums, mut sizes) = first;
+                let (mut sums, mut bits) = first;
                 for (position, before) in part.zip(before).rev() {
-                    let states = sums.iter_mut().zip(&mut sizes).zip(before.iter().zip(&powers));
-                    for (row, ((sum, size), (before, [first, second]))) in states.enumerate() {
+                    let states = sums.iter_mut().zip(&mut bits).zip(before.iter().zip(&powers));
+                    for (row, ((sum, bits_of_row), (before, [first, second]))) in states.enumerate() {
                         let (factor, gradient) = (factors.at(row, position), gradients.at(row, position));
                         // A sum with 0 preserves a negative 0.
                         *sum = if *sum == 0.0 { gradient } else { *sum + gradient };
-                        *size |= size_of(*before)
-                            | size_of_factor::<T>(factor)
-                            | size_of(gradient)
-                            | size_of(*sum);
+                        *bits_of_row |= range_bits(*before)
+                            | range_bits_of_factor::<T>(factor)
+                            | range_bits(gradient)
+                            | range_bits(*sum);
                         write(row, position, T::from_f64(before * first * *sum * second));
                         *sum *= factor;
                     }
                 }
-                (sums, sizes)
+                (sums, bits)
             },
         );
-        let states = sums.iter_mut().zip(start).zip(mantissas.into_iter().zip(sizes));
-        for (row, ((sum, start), (mantissa, size))) in states.enumerate() {
-            if is_moderate(size | size_of(mantissa)) {
+        let states = sums.iter_mut().zip(start).zip(mantissas.into_iter().zip(bits));
+        for (row, ((sum, start), (mantissa, bits_of_row))) in states.enumerate() {
+            if are_moderate(bits_of_row | range_bits(mantissa)) {
                 *sum = Scaled { mantissa, exponent: 0 }.within_limits();
                 continue;
             }
