@@ -20,7 +20,7 @@ pub(crate) use copy::{bits, copy_as, copy_into, reinterpret};
 pub(crate) use elements::{into_target, new_of_parts, new_result};
 pub(crate) use elementwise::{add_strided, cast, filled, map, map_with, update, zip, zip_with, zip3};
 pub(crate) use launch::{on_device_of, result_placement, threads_on};
-pub(crate) use parallel::{THREADED_ELEMENTS, TILE, for_each, for_each_tile};
+pub(crate) use parallel::{THREADED_ELEMENTS, for_each, for_each_tile};
 pub(crate) use plan::{Plan, PlanOperand};
 pub(crate) use reduction::reduce;
 pub(crate) use rows::{apply_along_last_dim, map_columns, map_rows, rows_with_statistics, zip_rows};

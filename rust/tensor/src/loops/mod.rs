@@ -6,7 +6,6 @@
 mod cache_aligned;
 mod columns;
 mod convert;
-mod cumulative;
 mod element_loop;
 mod elementwise;
 mod extremes;
@@ -15,25 +14,21 @@ mod halves;
 mod indexed;
 mod lanes;
 mod moments;
-mod product;
 pub(crate) mod real;
 mod reduction;
 mod rows;
-pub(crate) mod scaled;
 mod sums;
 mod vectorized;
 
 pub(crate) use cache_aligned::CacheAligned;
 pub(crate) use columns::{COLUMNS, Columns, softmax_of_columns, softmax_of_columns_backward};
 pub(crate) use convert::{Conversion, conversion, convert};
-pub(crate) use cumulative::{SEGMENT, write_cumulative_gradients, write_cumulative_products};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
 pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip_or_number, zip3};
 pub(crate) use extremes::{largest_of, smallest_of};
 pub(crate) use fill::{element_bytes, fill, repeat_each, scalar_of};
 pub(crate) use indexed::IndexedRun;
 pub(crate) use moments::squared_deviations;
-pub(crate) use product::{product, write_quotients};
 pub(crate) use reduction::{ROWS, ReduceLoop, fold};
 pub(crate) use rows::{
     Softmax, exponentials, index_of_extreme, largest_in, log_softmax_backward, normalize, normalize_backward,

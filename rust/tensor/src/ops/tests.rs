@@ -5,7 +5,6 @@ use super::indexing::positions::Order;
 use super::nn::class_grid::ClassGrid;
 use super::nn::layer_norm_rows::{NormResults, NormRows, layer_norm, layer_norm_backward};
 use super::random::samples::{bernoulli, multinomial};
-use super::reduction::cumulative_products::cumulative_products;
 use crate::iterate::{Plan, PlanOperand, zip_rows};
 use crate::layout::Layout;
 use crate::products::{
@@ -44,9 +43,6 @@ fn kernels_of_rows_refuse_operands_smaller_than_their_layouts() {
         layer_norm_backward::<f64>("test", rows, &input, None, &saved, [true; 2])
     };
     assert!(backward(4).is_ok() && is_refused(backward(3)));
-    let products =
-        |direction: usize| cumulative_products::<f64>("test", &elements(6), &[elements(direction)]);
-    assert!(products(6).is_ok() && is_refused(products(5)));
     let zipped = |other: usize| {
         zip_rows("test", &elements(6), &elements(other), 3, |a: &[f64], _, out| {
             out.copy_from_slice(a);

@@ -1,14 +1,18 @@
 //! The product of elements.
 
-use super::along_dim::size_of_dim;
-use super::scans::{cumprod_backward, gradients_of_factors, widened};
+use super::product_gradients::prod_backward;
+use super::scans::widened;
 use super::sums::reduced_dims;
 use crate::dtype::dispatch_float;
 use crate::iterate::reduce;
-use crate::layout::signed;
-use crate::ops::shape::join::cat;
-use crate::recording::{NodeBuilder, is_recording};
-use crate::{Element, Result, Tensor, loops};
+use crate::loops::{self, ReduceLoop};
+use crate::recording::NodeBuilder;
+use crate::{Element, Result, Tensor};
+
+/// Returns the loop that multiplies elements in `float64`.
+fn product<T: Element>() -> impl ReduceLoop {
+    loops::fold(1.0, |product: f64, factor: T| product * factor.to_f64(), |a: f64, b| a * b, T::from_f64)
+}
 
 impl Tensor {
     /// Returns the product of all elements or along `dim`. Integers and bools are multiplied as `int64`.
@@ -18,7 +22,7 @@ impl Tensor {
         let over = reduced_dims(op, input.shape(), dim.as_ref().map(std::slice::from_ref))?;
         let to = (over.shape(keepdim), input.dtype());
         let out = if input.dtype().is_floating_point() {
-            dispatch_float!(input.dtype(), T => reduce(op, &input, &over.mask, to, &loops::product::<T>()))?
+            dispatch_float!(input.dtype(), T => reduce(op, &input, &over.mask, to, &product::<T>()))?
         } else {
             let products = loops::fold(1, i64::times, i64::times, |product: i64| product);
             reduce(op, &input, &over.mask, to, &products)?
@@ -31,23 +35,4 @@ impl Tensor {
         }
         Ok(out)
     }
-}
-
-/// Returns the gradient of the factors: the gradient multiplied by the product of the other factors.
-fn prod_backward(x: &Tensor, gradient: &Tensor, dim: Option<i64>) -> Result<Tensor> {
-    if x.numel() == 0 {
-        return Tensor::zeros(x.shape(), x.options());
-    }
-    let Some(dim) = dim.filter(|_| x.ndim() > 0) else {
-        let row = x.reshaped(&[x.numel()])?;
-        return prod_backward(&row, &gradient.reshaped(&[1])?, Some(0))?.reshaped(x.shape());
-    };
-    if !is_recording() {
-        return gradients_of_factors("prod", x, gradient, &[], dim);
-    }
-    // The product is the last cumulative product.
-    let last = signed(size_of_dim("prod", x, dim)?) - 1;
-    let shape: Vec<usize> = x.detach().slice(dim, None, Some(last), 1)?.shape().to_vec();
-    let others = Tensor::zeros(&shape, gradient.options())?;
-    cumprod_backward(x, &cat(&[others, gradient.clone()], dim)?, &[], dim)
 }
