@@ -33,9 +33,15 @@ pub(crate) fn check_traced(py: Python<'_>, what: &str) -> PyResult<()> {
 /// entered them is suspended: other code then runs in their state.
 pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
     let synced = sync(py);
-    if !is_on() {
-        return Ok(synced);
+    if is_on() {
+        warn_newly_suspended(py)?;
     }
+    Ok(synced)
+}
+
+#[cold]
+#[inline(never)]
+fn warn_newly_suspended(py: Python<'_>) -> PyResult<()> {
     for entered in binding::newly_suspended(&running_frames(py)) {
         let here = call_site::current(py);
         let message = format!(
@@ -46,7 +52,7 @@ pub(crate) fn warn_suspended_scopes(py: Python<'_>) -> PyResult<Synced<'_>> {
         );
         warn(py, &message, &here)?;
     }
-    Ok(synced)
+    Ok(())
 }
 
 /// Enters a scope and records the line, and a name for messages. Has no effect if a warning about other scopes raises, or a
@@ -62,12 +68,18 @@ pub(crate) fn enter<E: ToPyErr>(
     enter().into_py_result(py)?;
     exit_if_interrupted(py, scope)?;
     if is_on() {
-        let frame = call_site::user_frame(py);
-        let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
-        let entered = Entered { name: name().into(), site: call_site::current(py) };
-        binding::trace_enter(scope, entered, suspendable.map(|frame| frame.as_ptr() as usize));
+        record_enter(py, scope, name());
     }
     Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn record_enter(py: Python<'_>, scope: &Scope, name: String) {
+    let frame = call_site::user_frame(py);
+    let suspendable = frame.filter(|frame| may_be_suspended(frame).unwrap_or(false));
+    let entered = Entered { name: name.into(), site: call_site::current(py) };
+    binding::trace_enter(scope, entered, suspendable.map(|frame| frame.as_ptr() as usize));
 }
 
 /// Exits a scope that is entered now if an exception was raised later, and returns that. From CPython 3.14 on the interpreter

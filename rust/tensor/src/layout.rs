@@ -1,5 +1,7 @@
 //! Shapes and strides, and the computations on them.
 
+use interlock_core::base::short_sort::sort_short_by;
+
 use crate::error::Tuple;
 use crate::{Error, Result};
 
@@ -74,7 +76,7 @@ impl Layout {
             return true;
         }
         let mut dims: Vec<_> = sizes_and_strides(self).into_iter().filter(|&(size, _)| size != 1).collect();
-        dims.sort_unstable_by_key(|&(_, stride)| stride);
+        sort_short_by(&mut dims, |one, next| one.1 <= next.1);
         let mut expected = 1;
         dims.iter().all(|&(size, stride)| {
             let fits = stride == expected;
@@ -192,7 +194,7 @@ impl Layout {
     /// Returns the dimensions from the outermost to the innermost in memory.
     pub fn memory_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.shape.len()).collect();
-        order.sort_by_key(|&dim| std::cmp::Reverse(self.strides.get(dim)));
+        sort_short_by(&mut order, |&one, &next| self.strides.get(one) >= self.strides.get(next));
         order
     }
 
@@ -206,7 +208,7 @@ impl Layout {
     /// `_maybe_overlapping_memory`.
     pub fn may_overlap(&self) -> bool {
         let mut dims: Vec<_> = sizes_and_strides(self).into_iter().filter(|&(size, _)| size > 1).collect();
-        dims.sort_unstable_by_key(|&(_, stride)| stride);
+        sort_short_by(&mut dims, |one, next| one.1 <= next.1);
         // The distance of the last element from the first one, in the dimensions with smaller strides.
         let mut extent = 0usize;
         let overlaps = dims.into_iter().any(|(size, stride)| {

@@ -1,5 +1,7 @@
 //! Memory statistics, under PyTorch's names.
 
+use interlock_core::base::short_sort::sort_short_by;
+
 use super::super::PoolId;
 
 /// A field of statistics: one or more numbers.
@@ -17,7 +19,7 @@ pub(crate) trait Quantity {
     fn sorted(&self) -> Vec<(String, i64)> {
         let mut numbers = Vec::new();
         self.append("", &mut numbers);
-        numbers.sort();
+        sort_short_by(&mut numbers, |(one, _), (next, _)| one <= next);
         numbers
     }
 }

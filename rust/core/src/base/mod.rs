@@ -27,6 +27,7 @@ pub mod once_call;
 pub mod parker;
 pub mod quote;
 pub mod raw_array;
+pub mod short_sort;
 pub mod stack;
 pub mod suggest;
 pub mod sync;

@@ -1,6 +1,5 @@
 //! The environment as a level of flag values: read completely, once, before the first flag is read.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use once_cell::race::OnceBox;
@@ -8,6 +7,7 @@ use once_cell::race::OnceBox;
 use super::flag_spec::FlagSpec;
 use super::{InputValue, suggest, table};
 use crate::base::env::{self, SWITCH_WORDS, Variables, parse_switch};
+use crate::base::short_sort::sort_short_by;
 use crate::thread::{FlagId, FlagSlots, Slot};
 use crate::{Error, libraries};
 
@@ -63,8 +63,10 @@ pub fn variables() -> Vec<String> {
     let of_flags = table::own_flag_specs().flat_map(FlagSpec::variables);
     let others = env::OWN_VARS.map(|(name, _)| name).into_iter().chain(env::FOREIGN_VARS);
     let named = others.map(str::to_owned).chain(libraries::variables());
-    let all: BTreeSet<String> = of_flags.chain(named).collect();
-    all.into_iter().collect()
+    let mut all: Vec<String> = of_flags.chain(named).collect();
+    sort_short_by(&mut all, String::le);
+    all.dedup();
+    all
 }
 
 fn read_from(variables: &Variables) -> Environment {

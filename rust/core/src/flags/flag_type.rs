@@ -1,7 +1,5 @@
 //! The types of registered flags.
 
-use std::collections::BTreeSet;
-
 use super::float;
 use super::kind::{Kind, MAX_TEXT_BYTES, NONE_PAYLOAD, payload_of_text};
 use super::value::InputValue;
@@ -111,7 +109,12 @@ impl FlagType {
                     InputValue::Text(default.into())
                 ))
             }
-            FlagType::Choice { names, .. } if names.iter().collect::<BTreeSet<_>>().len() < names.len() => {
+            FlagType::Choice { names, .. }
+                if names
+                    .iter()
+                    .enumerate()
+                    .any(|(at, name)| names.iter().take(at).any(|earlier| earlier == name)) =>
+            {
                 let names =
                     InputValue::List(names.iter().map(|name| InputValue::Text(name.into())).collect());
                 Err(format!("choices must be distinct, got {names}"))

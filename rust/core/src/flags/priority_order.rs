@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::kind::FlagValue;
 use super::value::InputValue;
+use crate::base::short_sort::sort_short_by;
 
 /// A permutation of a few names in descending priority, as positions in a list.
 ///
@@ -68,7 +69,7 @@ impl PriorityOrder {
     /// Returns whether it is a permutation of `length` positions.
     pub(super) fn is_of(self, length: usize) -> bool {
         let mut positions: Vec<usize> = self.positions().collect();
-        positions.sort_unstable();
+        sort_short_by(&mut positions, usize::le);
         positions.into_iter().eq(0..length)
     }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::short_sort::sort_short_by;
+
 /// The configuration of glibc's loader; absent on other systems.
 const CONFIGURATION: &str = "/etc/ld.so.conf";
 
@@ -54,7 +56,7 @@ pub(super) fn glob(pattern: &Path) -> Vec<PathBuf> {
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(is_match).collect();
-    files.sort();
+    sort_short_by(&mut files, PathBuf::le);
     files
 }
 

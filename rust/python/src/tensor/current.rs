@@ -122,7 +122,8 @@ impl Deref for TensorRef<'_> {
 }
 
 impl Drop for TensorRef<'_> {
-    #[inline]
+    // Each argument of each operation is dropped in several places.
+    #[inline(never)]
     fn drop(&mut self) {
         if self.owner.count_reader(-1) == 0 && self.owner.replaced.get().is_some() {
             self.owner.drop_replaced();

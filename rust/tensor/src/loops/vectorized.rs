@@ -85,9 +85,9 @@ pub(super) fn for_each_index(count: usize, function: impl Fn(usize)) {
     arch().dispatch(Body(count, function));
 }
 
-/// Returns the widest instruction set of the CPU.
+/// Returns the widest instruction set of the CPU. Not inlined, because each loop calls it.
 #[cfg(not(test))]
-#[inline(always)]
+#[inline(never)]
 pub(super) fn arch() -> Arch {
     Arch::new()
 }

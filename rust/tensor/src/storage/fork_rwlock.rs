@@ -15,6 +15,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use interlock_core::base::backoff::pause_after;
+use interlock_core::base::short_sort::sort_short_by;
 use interlock_core::base::{blocking, fork};
 
 /// The holder count of a word that is locked for writing. Smaller counts are numbers of readers.
@@ -185,7 +186,8 @@ pub(crate) fn with_locks<R>(
 
 /// Calls `access` once, for [`with_locks`]. Not generic, because every kernel has an access of its own.
 fn call_locked(requests: &mut [LockRequest<'_>], is_long: bool, access: &mut dyn FnMut()) {
-    requests.sort_unstable_by_key(|request| (request.lock.map(ptr::from_ref), !request.is_written));
+    let position = |request: &LockRequest<'_>| (request.lock.map(ptr::from_ref), !request.is_written);
+    sort_short_by(requests, |one, next| position(one) <= position(next));
     let requests = &*requests;
     if !is_long && let Some(_locks) = attempt(|| Locks::acquire(requests, RawForkRwLock::try_acquire)) {
         return access();

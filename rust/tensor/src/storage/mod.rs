@@ -39,6 +39,8 @@ use fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
 pub struct Storage {
     /// The first buffer. Moved out only by `drop`.
     bytes: ManuallyDrop<Bytes>,
+    /// The device of all buffers.
+    device: Device,
     /// Set when the storage grows for the first time.
     grown: OnceBox<Grown>,
     resizable: AtomicBool,
@@ -76,6 +78,7 @@ impl Storage {
         Arc::new(Storage {
             pinned,
             lock: StorageLock::for_bytes(&bytes),
+            device: bytes.device(),
             bytes: ManuallyDrop::new(bytes),
             grown: OnceBox::new(),
             resizable: AtomicBool::new(true),
@@ -134,7 +137,7 @@ impl Storage {
 
     /// Returns the device on which the memory is.
     pub fn device(&self) -> Device {
-        self.bytes.device()
+        self.device
     }
 
     /// Returns the address of the first byte. On a device it is an address in the device's address space.

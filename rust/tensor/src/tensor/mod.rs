@@ -10,6 +10,7 @@ mod saved_tensor;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -45,7 +46,16 @@ pub(crate) use saved_tensor::{Content, Producer, SavedTensor, SavedValue};
 /// A multi-dimensional array with a single dtype. Clones of the handle refer to the same tensor, until
 /// [`set_data`](Tensor::set_data) replaces the data of one of them.
 #[derive(Clone)]
-pub struct Tensor(Arc<Inner>);
+pub struct Tensor(ManuallyDrop<Arc<Inner>>);
+
+impl Drop for Tensor {
+    // Not inlined, because most functions drop tensors in several places.
+    #[inline(never)]
+    fn drop(&mut self) {
+        // SAFETY: the handle is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
 
 pub(crate) struct Inner {
     storage: Arc<Storage>,
@@ -102,6 +112,10 @@ impl Drop for Inner {
 }
 
 impl Tensor {
+    fn of(inner: Arc<Inner>) -> Self {
+        Tensor(ManuallyDrop::new(inner))
+    }
+
     pub(crate) fn new(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Self {
         Tensor::with_version(storage, dtype, layout, None)
     }
@@ -113,7 +127,7 @@ impl Tensor {
         version: Option<Arc<AtomicU32>>,
     ) -> Self {
         let (resized, meta, identity) = (OnceBox::new(), ForkRwLock::default(), OnceBox::new());
-        Tensor(Arc::new(Inner { storage, layout, resized, dtype, version, meta, identity }))
+        Tensor::of(Arc::new(Inner { storage, layout, resized, dtype, version, meta, identity }))
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
@@ -137,7 +151,7 @@ impl Tensor {
 
     /// Returns the handle as a pointer, which owns it until [`from_raw`](Tensor::from_raw).
     pub fn into_raw(self) -> *mut () {
-        Arc::into_raw(self.0).cast_mut().cast()
+        Arc::as_ptr(&ManuallyDrop::new(self).0).cast_mut().cast()
     }
 
     /// Returns the handle of a pointer.
@@ -146,7 +160,7 @@ impl Tensor {
     /// [`into_raw`](Tensor::into_raw) has returned the pointer, and the program drops the handle once.
     pub unsafe fn from_raw(pointer: *mut ()) -> Self {
         // SAFETY: guaranteed by the caller.
-        Tensor(unsafe { Arc::from_raw(pointer.cast_const().cast()) })
+        Tensor::of(unsafe { Arc::from_raw(pointer.cast_const().cast()) })
     }
 
     /// Returns a tensor over an existing storage. `strides` and `offset` count elements.

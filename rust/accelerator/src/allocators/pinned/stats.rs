@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use interlock_core::base::short_sort::sort_short_by;
+
 use crate::allocators::stats::{Quantity, Stat, append_parts, quantities};
 
 quantities! {
@@ -129,7 +131,7 @@ impl PinnedStats {
         let mut named = self.sorted();
         let counts = [("num_host_alloc", self.num_host_alloc()), ("num_host_free", self.num_host_free())];
         append_parts("", counts, &mut named);
-        named.sort();
+        sort_short_by(&mut named, |(one, _), (next, _)| one <= next);
         named
     }
 }

@@ -11,6 +11,7 @@ use interlock::backends::flags::{OPT_EINSUM_ENABLED, OPT_EINSUM_STRATEGY};
 use interlock::dispatch::{
     Call, FlagRequirement, Kernel, KernelError, Numerics, Op, Operation, Reason, annotate,
 };
+use interlock_core::base::short_sort::sort_short_by;
 
 use crate::error::Sizes;
 use crate::ops::conditions::{Condition, require};
@@ -185,7 +186,7 @@ fn contract_in_optimized_order(
     });
     let mut terms = args.terms.clone();
     for mut step in path {
-        step.sort_unstable();
+        sort_short_by(&mut step, usize::le);
         let mut chosen: Vec<_> = step.into_iter().rev().map(|position| terms.remove(position)).collect();
         chosen.reverse();
         terms.extend(contract_all(chosen, &terms, args.output)?);
@@ -200,7 +201,7 @@ fn find_path(
     args: &EinsumArgs<'_>,
 ) -> Result<Vec<Vec<usize>>, KernelError<Error>> {
     let mut labels: Vec<Label> = args.terms.iter().flat_map(|term| term.labels.iter().copied()).collect();
-    labels.sort_unstable();
+    sort_short_by(&mut labels, Label::le);
     labels.dedup();
     let number = |label: &Label| labels.binary_search(label).unwrap_or(0);
     let inputs: Vec<Vec<usize>> =
