@@ -180,7 +180,10 @@ pub type Variables = BTreeMap<String, Option<String>>;
 pub fn all() -> Variables {
     let named =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()));
-    std::env::vars_os().filter_map(named).collect()
+    let mut all = Variables::new();
+    // Collecting would compile a sort.
+    all.extend(std::env::vars_os().filter_map(named));
+    all
 }
 
 /// Returns the value of a variable, if it is set and is UTF-8.

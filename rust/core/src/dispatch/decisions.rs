@@ -39,7 +39,8 @@ impl<'a, O: Operation, I: Iterator<Item = &'static Kernel<O>>> Decisions<'a, O, 
 impl<O: Operation, I: Iterator<Item = &'static Kernel<O>>> Iterator for Decisions<'_, O, I> {
     type Item = &'static Kernel<O>;
 
-    #[inline]
+    // Calls, explanations and errors share it.
+    #[inline(never)]
     fn next(&mut self) -> Option<&'static Kernel<O>> {
         self.kernels.find(|kernel| {
             if !self.lists_refusals {

@@ -268,14 +268,13 @@ impl<O: Operation> Kernel<O> {
         self
     }
 
-    /// Returns the words of the flags that the kernel obeys, besides its precision node.
-    pub(super) fn words(&self) -> impl Iterator<Item = &'static FlagWord> {
-        let sums = if self.accumulation.is_some() { Sums::CUDA_FLAGS.as_slice() } else { &[] };
-        self.requirements
-            .iter()
-            .map(FlagRequirement::word)
-            .chain(self.obeyed.into_iter().flatten())
-            .chain(sums.iter().copied())
+    /// Appends the words of the flags that the kernel obeys, besides its precision node.
+    pub(super) fn append_words(&self, words: &mut Vec<&'static FlagWord>) {
+        words.extend(self.requirements.iter().map(FlagRequirement::word));
+        words.extend(self.obeyed.into_iter().flatten());
+        if self.accumulation.is_some() {
+            words.extend(Sums::CUDA_FLAGS);
+        }
     }
 
     /// Requires a condition of the call. A reason carries the numbers that matter.

@@ -168,9 +168,15 @@ impl<T, L: Iterator<Item = T>, G: Iterator<Item = T>> Iterator for Ordered<L, G>
     fn next(&mut self) -> Option<T> {
         match self {
             Ordered::Listed(kernels) => kernels.next(),
-            Ordered::Grouped(kernels) => kernels.next(),
+            Ordered::Grouped(kernels) => next_grouped(kernels),
         }
     }
+}
+
+/// Not inlined, because few calls have a preference.
+#[inline(never)]
+fn next_grouped<T>(kernels: &mut impl Iterator<Item = T>) -> Option<T> {
+    kernels.next()
 }
 
 /// The kernels of an operation.
@@ -225,7 +231,8 @@ impl<O: Operation> Op<O> {
     /// # Errors
     /// Fails if the operation has a kernel of this name. Of several threads that register a name, one succeeds.
     pub fn register(&'static self, kernel: Kernel<O>) -> crate::Result<()> {
-        let (name, node, words) = (kernel.name, kernel.node, kernel.words().collect());
+        let (name, node, mut words) = (kernel.name, kernel.node, Vec::new());
+        kernel.append_words(&mut words);
         let removable = kernel.removable();
         let has_name = |known: &Kernel<O>, kernel: &Kernel<O>| known.is_listed() && known.name == kernel.name;
         if self.own.iter().any(|known| has_name(known, &kernel))
@@ -255,9 +262,13 @@ impl<O: Operation> Op<O> {
             return;
         }
         self.is_announced.set(true);
-        let words = self.own.iter().flat_map(Kernel::words);
-        let words = words.chain(self.order.as_ref().map(|order| order.word)).collect();
-        Consumer::announce(O::NAME, words, self.own.iter().filter_map(|kernel| kernel.node).collect());
+        let (mut words, mut nodes) = (Vec::new(), Vec::new());
+        for kernel in self.own {
+            kernel.append_words(&mut words);
+            nodes.extend(kernel.node);
+        }
+        words.extend(self.order.as_ref().map(|order| order.word));
+        Consumer::announce(O::NAME, words, nodes);
     }
 
     /// Iterates over the kernels, each with whether it was registered: the registered ones, then those of the operation.
@@ -353,22 +364,16 @@ impl<O: Operation> Op<O> {
         &'static self,
         call: &O::Call,
         composite: Option<Composite>,
-        mut considered: Vec<Considered>,
+        considered: Vec<Considered>,
         is_recorded: bool,
     ) -> NoKernel {
-        if !is_recorded {
-            let ran = std::mem::replace(&mut considered, self.refusals(call));
-            for refused in &mut considered {
-                if let Some(ran) = ran.iter().find(|ran| ran.kernel == refused.kernel) {
-                    refused.clone_from(ran);
-                }
-            }
-        }
-        let call = Self::record(call, composite, None, considered);
         if is_recorded {
+            let call = Self::record(call, composite, None, considered);
             record::record_call(call.clone());
+            return NoKernel { call };
         }
-        NoKernel { call }
+        let considered = with_outcomes_of(self.refusals(call), &considered);
+        NoKernel { call: Self::record(call, composite, None, considered) }
     }
 
     /// Returns the reason of each kernel against a call that none has accepted.
@@ -413,6 +418,16 @@ impl<O: Operation> fmt::Debug for Op<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Op").field("name", &O::NAME).field("own", &self.own).finish_non_exhaustive()
     }
+}
+
+/// Returns the kernels with the outcomes of those that ran.
+fn with_outcomes_of(mut considered: Vec<Considered>, ran: &[Considered]) -> Vec<Considered> {
+    for refused in &mut considered {
+        if let Some(ran) = ran.iter().find(|ran| ran.kernel == refused.kernel) {
+            refused.clone_from(ran);
+        }
+    }
+    considered
 }
 
 /// The error of a call that every kernel refuses.

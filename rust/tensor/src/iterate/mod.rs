@@ -28,4 +28,4 @@ pub(crate) use slices::{
     ChunkedKernel, NoInput, PartedKernel, TensorPart, check_count, launch_binary, launch_chunked,
     launch_inplace_from, launch_nullary, launch_several, launch_unary, launch_with_layout, launch_zeros,
 };
-pub(crate) use sums::{mean, sum, sum_of};
+pub(crate) use sums::{mean, sum};

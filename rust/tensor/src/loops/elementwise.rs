@@ -236,22 +236,86 @@ where
     }
 }
 
-/// A loop over a function of pairs, with two more bodies for a source that is the same element everywhere.
+/// A loop over a function of pairs, with one more body for a second source that is the same element everywhere.
 #[derive(Clone)]
-struct OrNumber<F, D>(Function<F, D>);
-
-/// Returns the loop that applies a function to pairs of elements, one of which may be a number for all pairs. It computes the
-/// same as the loop of [`zip`], and has three bodies instead of one. They are faster for a number if the function has few
-/// instructions, or if much of it depends on the number alone.
-pub(crate) fn zip_or_number<A: Element, B: Element, U: Element>(
-    function: impl Fn(A, B) -> U + Clone + Send + Sync + 'static,
-) -> impl ElementLoop {
-    OrNumber(Function { function, types: PhantomData::<fn() -> (U, A, B)> })
+struct OrRightNumber<F, D> {
+    pairs: Function<F, D>,
+    /// Whether the first source may be one element instead: the sources have one type, and their order is of no importance.
+    commutes: bool,
 }
 
-impl<A: Element, B: Element, U: Element, F> ElementLoop for OrNumber<F, (U, A, B)>
+/// Returns the loop that applies a function to pairs of elements, of which the second may be a number for all pairs. It computes
+/// the same as the loop of [`zip`], with two bodies instead of one. They are faster for a number if the function has few
+/// instructions, or if much of it depends on the number alone.
+pub(crate) fn zip_or_right_number<T: Element, U: Element>(
+    function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
+) -> impl ElementLoop {
+    let pairs = Function { function, types: PhantomData::<fn() -> (U, T, T)> };
+    OrRightNumber { pairs, commutes: false }
+}
+
+/// Like [`zip_or_right_number`], for a function that does not depend on the order of its arguments: either may be a number.
+pub(crate) fn zip_commutative<T: Element, U: Element>(
+    function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
+) -> impl ElementLoop {
+    let pairs = Function { function, types: PhantomData::<fn() -> (U, T, T)> };
+    OrRightNumber { pairs, commutes: true }
+}
+
+/// Returns the run with the sources exchanged.
+fn exchanged(run: &Run) -> Run {
+    let ([out, a, b, c], [out_step, a_step, b_step, c_step]) = (run.pointers, run.steps);
+    Run { pointers: [out, b, a, c], steps: [out_step, b_step, a_step, c_step], ..*run }
+}
+
+impl<T: Element, U: Element, F> ElementLoop for OrRightNumber<F, (U, T, T)>
 where
-    F: Fn(A, B) -> U + Clone + Send + Sync + 'static,
+    F: Fn(T, T) -> U + Clone + Send + Sync + 'static,
+{
+    fn dtypes(&self) -> &[DType] {
+        self.pairs.dtypes()
+    }
+
+    fn accepts_constant(&self, sources: [bool; MAX_OPERANDS]) -> bool {
+        matches!(sources, [_, false, true, _]) || self.commutes && matches!(sources, [_, true, false, _])
+    }
+
+    unsafe fn run(&self, run: &Run) {
+        let run = if run.steps[1] == 0 { exchanged(run) } else { *run };
+        let Run { pointers: [out, a, b, _], steps: [_, _, step, _], count } = run;
+        let f = self.pairs.function.clone();
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            if step == 0 {
+                let y = load(b, 0);
+                store_each(
+                    out,
+                    count,
+                    #[inline(always)]
+                    move |i| f(load(a, i), y),
+                );
+            } else {
+                self.pairs.run(&run);
+            }
+        }
+    }
+}
+
+/// A loop over a function of pairs, with two more bodies for a source that is the same element everywhere.
+#[derive(Clone)]
+struct OrNumber<F, D>(OrRightNumber<F, D>);
+
+/// Like [`zip_or_right_number`], with three bodies: either element may be a number for all pairs.
+pub(crate) fn zip_or_number<T: Element, U: Element>(
+    function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
+) -> impl ElementLoop + Clone {
+    let pairs = Function { function, types: PhantomData::<fn() -> (U, T, T)> };
+    OrNumber(OrRightNumber { pairs, commutes: false })
+}
+
+impl<T: Element, U: Element, F> ElementLoop for OrNumber<F, (U, T, T)>
+where
+    F: Fn(T, T) -> U + Clone + Send + Sync + 'static,
 {
     fn dtypes(&self) -> &[DType] {
         self.0.dtypes()
@@ -262,11 +326,11 @@ where
     }
 
     unsafe fn run(&self, run: &Run) {
-        let Run { pointers: [out, a, b, _], steps: [_, step_a, step_b, _], count } = *run;
-        let f = self.0.function.clone();
+        let Run { pointers: [out, a, b, _], steps: [_, step, ..], count } = *run;
+        let f = self.0.pairs.function.clone();
         // SAFETY: guaranteed by the caller.
         unsafe {
-            if step_a == 0 {
+            if step == 0 {
                 let x = load(a, 0);
                 store_each(
                     out,
@@ -274,18 +338,34 @@ where
                     #[inline(always)]
                     move |i| f(x, load(b, i)),
                 );
-            } else if step_b == 0 {
-                let y = load(b, 0);
-                store_each(
-                    out,
-                    count,
-                    #[inline(always)]
-                    move |i| f(load(a, i), y),
-                );
             } else {
                 self.0.run(run);
             }
         }
+    }
+}
+
+/// A loop with its two sources exchanged, which have one type.
+#[derive(Clone)]
+struct Exchanged<L>(L);
+
+/// Returns the loop that computes the same with its two sources exchanged, which have one type.
+pub(crate) fn exchange(element_loop: impl ElementLoop + Clone) -> impl ElementLoop {
+    Exchanged(element_loop)
+}
+
+impl<L: ElementLoop + Clone> ElementLoop for Exchanged<L> {
+    fn dtypes(&self) -> &[DType] {
+        self.0.dtypes()
+    }
+
+    fn accepts_constant(&self, [out, a, b, c]: [bool; MAX_OPERANDS]) -> bool {
+        self.0.accepts_constant([out, b, a, c])
+    }
+
+    unsafe fn run(&self, run: &Run) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.run(&exchanged(run)) };
     }
 }
 

@@ -24,7 +24,10 @@ pub(crate) use cache_aligned::CacheAligned;
 pub(crate) use columns::{COLUMNS, Columns, softmax_of_columns, softmax_of_columns_backward};
 pub(crate) use convert::{Conversion, conversion, convert};
 pub(crate) use element_loop::{ElementLoop, MAX_OPERANDS, Run};
-pub(crate) use elementwise::{map, map_within, update, zip, zip_or_exact, zip_or_number, zip3};
+pub(crate) use elementwise::{
+    exchange, map, map_within, update, zip, zip_commutative, zip_or_exact, zip_or_number,
+    zip_or_right_number, zip3,
+};
 pub(crate) use extremes::{largest_of, smallest_of};
 pub(crate) use fill::{element_bytes, fill, repeat_each, scalar_of};
 pub(crate) use indexed::IndexedRun;

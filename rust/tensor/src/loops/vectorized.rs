@@ -1,6 +1,8 @@
 //! Functions for each instruction set of the CPU.
 
 use std::hint::black_box;
+#[cfg(not(test))]
+use std::sync::LazyLock;
 
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
@@ -85,11 +87,13 @@ pub(super) fn for_each_index(count: usize, function: impl Fn(usize)) {
     arch().dispatch(Body(count, function));
 }
 
-/// Returns the widest instruction set of the CPU. Not inlined, because each loop calls it.
+/// Returns the widest instruction set of the CPU.
 #[cfg(not(test))]
-#[inline(never)]
+#[inline(always)]
 pub(super) fn arch() -> Arch {
-    Arch::new()
+    /// Each loop reads this, which is less code than the detection.
+    static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
+    *ARCH
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::operand::{Numbers, Operand, result_type};
 use crate::dtype::{dispatch_float, dispatch_wrapping};
 use crate::error::check_fits;
 use crate::layout::broadcast;
+use crate::loops::ElementLoop;
 use crate::loops::real::Real;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{DType, Element, Error, ErrorKind, Result, Scalar, Tensor, iterate, loops};
@@ -54,13 +55,9 @@ impl PromotedOperands {
         iterate::zip(op, (self.dtype, &self.shape), &self.a, &self.b, f)
     }
 
-    /// Like [`zip`](PromotedOperands::zip), for functions of which one operand is often a number (`loops::zip_or_number`).
-    pub(crate) fn zip_or_number<T: Element>(
-        &self,
-        op: &'static str,
-        f: impl Fn(T, T) -> T + Clone + Send + Sync + 'static,
-    ) -> Result<Tensor> {
-        iterate::zip_with(op, (self.dtype, &self.shape), &self.a, &self.b, &loops::zip_or_number(f))
+    /// Like [`zip`](PromotedOperands::zip), with a loop.
+    pub(crate) fn zip_with(&self, op: &'static str, element_loop: &dyn ElementLoop) -> Result<Tensor> {
+        iterate::zip_with(op, (self.dtype, &self.shape), &self.a, &self.b, element_loop)
     }
 
     /// Applies `f` to each pair of elements and the remainder of their division, like [`zip`](PromotedOperands::zip). The result
@@ -72,7 +69,7 @@ impl PromotedOperands {
     ) -> Result<Tensor> {
         let fast = move |x: T, y: T| f(x, y, x.remainder_or_nan(y));
         let element_loop = loops::zip_or_exact(fast, move |x, y| f(x, y, x % y));
-        iterate::zip_with(op, (self.dtype, &self.shape), &self.a, &self.b, &element_loop)
+        self.zip_with(op, &element_loop)
     }
 }
 
@@ -92,7 +89,8 @@ pub(super) const NO_FACTOR: Scalar = Scalar::Int(1);
 
 /// Adds operands, of which the second is `alpha` times the tensor with the history.
 fn add_operands(operands: PromotedOperands, alpha: Scalar) -> Result<Tensor> {
-    let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("add", T::plus))?;
+    let out =
+        dispatch_wrapping!(operands.dtype, T => operands.zip_with("add", &loops::zip_commutative(T::plus)))?;
     record_sum("AddBackward0", &operands, &out, alpha, add_backward)?;
     Ok(out)
 }
@@ -139,7 +137,8 @@ pub fn subtract<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 
 /// Subtracts operands like [`add_operands`].
 fn subtract_operands(operands: PromotedOperands, alpha: Scalar) -> Result<Tensor> {
-    let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("sub", T::minus))?;
+    let out =
+        dispatch_wrapping!(operands.dtype, T => operands.zip_with("sub", &loops::zip_or_number(T::minus)))?;
     record_sum("SubBackward0", &operands, &out, alpha, sub_backward)?;
     Ok(out)
 }
@@ -155,7 +154,8 @@ pub fn multiply<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>)
 }
 
 fn multiply_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_wrapping!(operands.dtype, T => operands.zip_or_number("mul", T::times))?;
+    let out =
+        dispatch_wrapping!(operands.dtype, T => operands.zip_with("mul", &loops::zip_commutative(T::times)))?;
     if let Some(mut builder) = NodeBuilder::new("MulBackward0", &[&operands.left, &operands.right])? {
         builder.save_for(0, &operands.right)?;
         builder.save_for(1, &operands.left)?;
@@ -178,7 +178,7 @@ pub fn divide<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -
 }
 
 fn divide_operands(operands: PromotedOperands) -> Result<Tensor> {
-    let out = dispatch_float!(operands.dtype, T => operands.zip_or_number("div", |x: T, y: T| x / y))?;
+    let out = dispatch_float!(operands.dtype, T => operands.zip_with("div", &loops::zip_or_number(|x: T, y: T| x / y)))?;
     if let Some(mut builder) = NodeBuilder::new("DivBackward0", &[&operands.left, &operands.right])? {
         builder.save(&operands.right)?;
         builder.save_for(1, &operands.left)?;

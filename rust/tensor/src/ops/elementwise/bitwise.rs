@@ -3,7 +3,7 @@
 use super::arithmetic::promote;
 use super::operand::{Numbers, Operand};
 use crate::dtype::{Bool8, dispatch_compute};
-use crate::{DType, Error, Result, Tensor, iterate};
+use crate::{DType, Error, Result, Tensor, iterate, loops};
 
 fn err_not_integral(op: &'static str, argument: &'static str, given: DType) -> Error {
     Error::dtype(op, argument, "an integer or bool tensor", given)
@@ -19,10 +19,11 @@ macro_rules! bitwise_operations {
                 let operands = promote(op, operands, Numbers::Rounded, |dtype| dtype)?;
                 match operands.dtype {
                     DType::Bool => {
-                        operands.zip_or_number::<Bool8>(op, |x, y| Bool8::new($of_bools(x.get(), y.get())))
+                        let f = |x: Bool8, y: Bool8| Bool8::new($of_bools(x.get(), y.get()));
+                        operands.zip_with(op, &loops::zip_commutative(f))
                     }
                     dtype if dtype.is_floating_point() => Err(err_not_integral(op, "the promoted dtype", dtype)),
-                    _ => operands.zip_or_number::<i64>(op, $of_ints),
+                    _ => operands.zip_with(op, &loops::zip_commutative::<i64, i64>($of_ints)),
                 }
             }
             compute((left.into(), right.into()))
@@ -52,7 +53,7 @@ macro_rules! shifts {
                     return Err(Error::dtype(op, "the promoted dtype", "an integer dtype", given));
                 }
                 let width = i64::from(u8::BITS) * given.size() as i64;
-                operands.zip_or_number::<i64>(op, move |bits, places| $f(bits, places, width))
+                operands.zip_with(op, &loops::zip_or_right_number(move |bits, places| $f(bits, places, width)))
             }
             compute((left.into(), right.into()))
         })+

@@ -3,10 +3,11 @@
 use super::arithmetic::promote;
 use super::operand::{Numbers, Operand};
 use crate::dtype::{Bool8, dispatch_compute};
-use crate::{DType, Result, Tensor, iterate, loops};
+use crate::{DType, Element, Result, Tensor, iterate, loops};
 
+/// Defines comparisons by the loops of their functions.
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $method:ident, $op:literal, $symbol:tt;)+) => {
+    ($($(#[$doc:meta])* $method:ident, $op:literal, $element_loop:expr;)+) => {
         $($(#[$doc])*
         pub fn $method<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>>) -> Result<Tensor> {
             // Its loops are compiled once, not for each type of an operand.
@@ -14,8 +15,7 @@ macro_rules! comparisons {
                 let operands = promote($op, operands, Numbers::Rounded, |dtype| dtype)?;
                 let (shape, a, b) = (&operands.shape, &operands.a, &operands.b);
                 dispatch_compute!(operands.dtype, T => {
-                    let element_loop = loops::zip_or_number(|x: T, y: T| Bool8::new(x $symbol y));
-                    iterate::zip_with($op, (DType::Bool, shape), a, b, &element_loop)
+                    iterate::zip_with($op, (DType::Bool, shape), a, b, &$element_loop)
                 })
             }
             compare((left.into(), right.into()))
@@ -30,19 +30,27 @@ macro_rules! comparisons {
     };
 }
 
+fn is_greater<T: Element>(x: T, y: T) -> Bool8 {
+    Bool8::new(x > y)
+}
+
+fn is_greater_or_equal<T: Element>(x: T, y: T) -> Bool8 {
+    Bool8::new(x >= y)
+}
+
 comparisons! {
     /// Returns where the elements are equal; NaN is not equal to itself.
-    equal, "eq", ==;
+    equal, "eq", loops::zip_commutative(|x: T, y: T| Bool8::new(x == y));
     /// Returns where the elements differ.
-    not_equal, "ne", !=;
+    not_equal, "ne", loops::zip_commutative(|x: T, y: T| Bool8::new(x != y));
     /// Returns where the elements on the left are smaller.
-    less, "lt", <;
+    less, "lt", loops::exchange(loops::zip_or_number(is_greater::<T>));
     /// Returns where the elements on the left are smaller or equal.
-    less_equal, "le", <=;
+    less_equal, "le", loops::exchange(loops::zip_or_number(is_greater_or_equal::<T>));
     /// Returns where the elements on the left are larger.
-    greater, "gt", >;
+    greater, "gt", loops::zip_or_number(is_greater::<T>);
     /// Returns where the elements on the left are larger or equal.
-    greater_equal, "ge", >=;
+    greater_equal, "ge", loops::zip_or_number(is_greater_or_equal::<T>);
 }
 
 impl Tensor {

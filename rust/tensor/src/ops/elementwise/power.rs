@@ -7,7 +7,7 @@ use crate::error::check_fits;
 use crate::loops::real::Real;
 use crate::ops::elementwise::selection::zero_where;
 use crate::recording::NodeBuilder;
-use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
+use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate, loops};
 
 /// Returns the wrapping power of integers. A power with a negative exponent is rounded towards 0, and is 0 for base
 /// 0, as in PyTorch.
@@ -67,7 +67,7 @@ fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
                 // An exponent that wraps gives another power. A base that wraps gives the wrapped power.
                 check_fits(exponent, dtype, op, "exponent")?;
             }
-            operands.zip_or_number(op, integer_power)?
+            operands.zip_with(op, &loops::zip_or_right_number(integer_power))?
         }
         dtype => dispatch_float!(dtype, T => match exponent {
             // Products are faster, and have one rounding error of `T` or two of `f64`.
@@ -84,11 +84,13 @@ fn power_of(base: Operand<'_>, exponent: Operand<'_>) -> Result<Tensor> {
             Operand::Scalar(Scalar::Float(-0.5)) if dtype != DType::Float16 => {
                 iterate::map(op, &operands.a, |x: T| x.sqrt().recip())
             }
-            _ => operands.zip_or_number(
-                op,
-                #[inline(always)]
-                |base: T, exponent: T| base.pow(exponent),
-            ),
+            _ => {
+                let power = loops::zip_or_number(
+                    #[inline(always)]
+                    |base: T, exponent: T| base.pow(exponent),
+                );
+                operands.zip_with(op, &power)
+            }
         })?,
     };
     match (base, exponent) {

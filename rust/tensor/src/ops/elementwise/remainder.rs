@@ -5,7 +5,7 @@ use super::operand::{Numbers, Operand};
 use super::rounded_division::{RoundingMode, check_divisible, divide_with};
 use crate::dtype::dispatch_float;
 use crate::recording::NodeBuilder;
-use crate::{Result, Tensor};
+use crate::{Result, Tensor, loops};
 
 const OP: &str = "remainder";
 
@@ -20,10 +20,11 @@ fn remainder_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
     let operands = promote(OP, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(OP, &operands)?;
     if !operands.dtype.is_floating_point() {
-        return operands.zip_or_number(OP, |x: i64, y: i64| {
+        let remainder = loops::zip_or_right_number(|x: i64, y: i64| {
             let remainder = x.checked_rem(y).unwrap_or_default();
             if remainder != 0 && (remainder < 0) != (y < 0) { remainder.wrapping_add(y) } else { remainder }
         });
+        return operands.zip_with(OP, &remainder);
     }
     let out = dispatch_float!(operands.dtype, T => operands.zip_with_remainder(OP, |_, y: T, remainder| {
         if remainder != 0.0 && (remainder < 0.0) != (y < 0.0) { remainder + y } else { remainder }

@@ -6,7 +6,7 @@ use super::pairs::{OperandGradient, record_pair};
 use super::sign::set_zero_gradients;
 use crate::dtype::dispatch_float;
 use crate::recording::NodeBuilder;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Error, Result, Tensor, loops};
 
 /// How a quotient is rounded: the `rounding_mode` of `torch.div`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,10 @@ fn fmod_of(left: Operand<'_>, right: Operand<'_>) -> Result<Tensor> {
     let operands = promote(op, (left, right), Numbers::Rounded, |dtype| dtype)?;
     check_divisible(op, &operands)?;
     if !operands.dtype.is_floating_point() {
-        return operands.zip_or_number(op, |x: i64, y: i64| x.checked_rem(y).unwrap_or_default());
+        return operands.zip_with(
+            op,
+            &loops::zip_or_right_number(|x: i64, y: i64| x.checked_rem(y).unwrap_or_default()),
+        );
     }
     let out = dispatch_float!(operands.dtype, T => operands.zip_with_remainder(op, |_, _, remainder: T| remainder))?;
     record_pair(
@@ -97,7 +100,7 @@ fn rounded_quotient(
     check_divisible(op, &operands)?;
     let out = if operands.dtype.is_floating_point() {
         dispatch_float!(operands.dtype, T => match mode {
-            RoundingMode::Trunc => operands.zip_or_number(op, |x: T, y: T| (x / y).trunc()),
+            RoundingMode::Trunc => operands.zip_with(op, &loops::zip_or_right_number(|x: T, y: T| (x / y).trunc())),
             RoundingMode::Floor => operands.zip_with_remainder(op, |x: T, y: T, remainder| {
                 if y == 0.0 {
                     return x / y;
@@ -114,11 +117,14 @@ fn rounded_quotient(
         })?
     } else {
         match mode {
-            RoundingMode::Trunc => operands.zip_or_number(op, |x: i64, y: i64| quotient(x, y)),
-            RoundingMode::Floor => operands.zip_or_number(op, |x: i64, y: i64| {
-                let is_inexact = x.checked_rem(y).is_some_and(|remainder| remainder != 0);
-                quotient(x, y).wrapping_sub(i64::from(is_inexact && (x < 0) != (y < 0)))
-            }),
+            RoundingMode::Trunc => operands.zip_with(op, &loops::zip_or_right_number(quotient)),
+            RoundingMode::Floor => operands.zip_with(
+                op,
+                &loops::zip_or_right_number(|x: i64, y: i64| {
+                    let is_inexact = x.checked_rem(y).is_some_and(|remainder| remainder != 0);
+                    quotient(x, y).wrapping_sub(i64::from(is_inexact && (x < 0) != (y < 0)))
+                }),
+            ),
         }?
     };
     Ok((operands, out))

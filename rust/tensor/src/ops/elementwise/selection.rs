@@ -130,8 +130,8 @@ fn limited(op: &'static str, input: &Tensor, min: Option<&Tensor>, max: Option<&
         let to = (dtype, shape.as_slice());
         match (&min, &max) {
             (None, None) => Ok(input.clone()),
-            (Some(min), None) => iterate::zip_with(op, to, input, min, &loops::zip_or_number(larger::<T>)),
-            (None, Some(max)) => iterate::zip_with(op, to, input, max, &loops::zip_or_number(smaller::<T>)),
+            (Some(min), None) => iterate::zip_with(op, to, input, min, &loops::zip_or_right_number(larger::<T>)),
+            (None, Some(max)) => iterate::zip_with(op, to, input, max, &loops::zip_or_right_number(smaller::<T>)),
             (Some(min), Some(max)) if [min, max].iter().all(|limit| limit.ndim() == 0 && !limit.is_on_device()) => {
                 let (min, max): (T, T) = (min.item()?.cast(), max.item()?.cast());
                 iterate::map(op, input, move |x: T| smaller(larger(x, min), max))

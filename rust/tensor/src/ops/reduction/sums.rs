@@ -120,9 +120,7 @@ impl Tensor {
     /// Returns the sum of all elements or over `dims`. Integers and bools are summed as `int64`.
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let over = reduced_dims("sum", self.shape(), dims)?;
-        let out = dispatch_compute!(self.dtype(), T => {
-            iterate::sum::<T>(self, &over.mask, over.shape(keepdim))
-        })?;
+        let out = iterate::sum("sum", self, &over.mask, over.shape(keepdim))?;
         if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
             let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
             builder.set_history(&out, move |_, gradient| {
@@ -136,10 +134,14 @@ impl Tensor {
     pub fn nansum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let op = "nansum";
         let over = reduced_dims(op, self.shape(), dims)?;
-        let out = dispatch_compute!(self.dtype(), T => {
-            let zero_if_nan = |value: T| if value.is_nan() { T::default() } else { value };
-            iterate::sum_of(op, self, &over.mask, over.shape(keepdim), zero_if_nan)
-        })?;
+        let numbers = if self.dtype().is_floating_point() {
+            dispatch_float!(self.dtype(), T => {
+                iterate::map(op, self, |value: T| if value.is_nan() { T::default() } else { value })
+            })?
+        } else {
+            self.detach()
+        };
+        let out = iterate::sum(op, &numbers, &over.mask, over.shape(keepdim))?;
         if let Some(builder) = NodeBuilder::new("NansumBackward0", &[self])? {
             let ones = over.keepdim_shape;
             builder.set_history_saving(self, &out, move |input, gradient| {
@@ -154,9 +156,7 @@ impl Tensor {
         let op = "mean";
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
-        let total = dispatch_float!(self.dtype(), T => {
-            iterate::mean::<T>(self, &over.mask, over.shape(keepdim), over.count)
-        })?;
+        let total = iterate::mean(op, self, &over.mask, over.shape(keepdim), over.count)?;
         if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
             let (ones, before, count) =

@@ -168,5 +168,5 @@ pub(super) fn run<T: MatmulElement>(
     if count == 1 {
         return Ok(out);
     }
-    sum::<T>(&out, &[true, false, false, false, false], &shape)
+    sum(op, &out, &[true, false, false, false, false], &shape)
 }
