@@ -108,7 +108,7 @@ fn record_sum(
     if alpha == NO_FACTOR {
         return builder.set_history(out, backward);
     }
-    builder.set_history(out, move |ctx, gradient| scale_second(alpha, backward(ctx, gradient)?))
+    builder.set_history(out, with_alpha(alpha, backward))
 }
 
 /// Returns the gradients of the operands of a sum. The engine sums over broadcast dimensions.
@@ -116,12 +116,18 @@ pub(super) fn add_backward(_: &BackwardContext<'_>, gradient: &Tensor) -> Result
     Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
 }
 
-/// Multiplies the gradient of the second operand of a sum or difference by its factor.
-pub(super) fn scale_second(alpha: Scalar, mut gradients: Gradients) -> Result<Gradients> {
-    if let Some(Some(second)) = gradients.get_mut(1) {
-        *second = second.mul(alpha)?;
+/// Returns the backward function of a sum or difference whose second operand is multiplied by `alpha`.
+pub(super) fn with_alpha(
+    alpha: Scalar,
+    backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+) -> impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static {
+    move |ctx, gradient| {
+        let mut gradients = backward(ctx, gradient)?;
+        if let Some(Some(second)) = gradients.get_mut(1) {
+            *second = second.mul(alpha)?;
+        }
+        Ok(gradients)
     }
-    Ok(gradients)
 }
 
 /// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.

@@ -1,8 +1,7 @@
 //! In-place operations.
 
 use super::arithmetic::{
-    NO_FACTOR, add_backward, div_backward, mul_backward, scale_by_alpha, scale_second, sub_backward,
-    sub_check,
+    NO_FACTOR, add_backward, div_backward, mul_backward, scale_by_alpha, sub_backward, sub_check, with_alpha,
 };
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
@@ -140,10 +139,7 @@ impl Tensor {
         let work = |_: Option<&mut NodeBuilder>| self.update(&product, dtype, numbers, arithmetic);
         match other {
             Operand::Tensor(other) if alpha != NO_FACTOR => {
-                let scaled = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
-                    scale_second(alpha, backward(ctx, gradient)?)
-                };
-                self.run_inplace(op, node, &[other], work, scaled)
+                self.run_inplace(op, node, &[other], work, with_alpha(alpha, backward))
             }
             _ => self.run_inplace(op, node, &[&product], work, backward),
         }
