@@ -25,7 +25,7 @@ from interlock.settings._setting import Setting
 
 LONGEST_WAIT = 30.0
 """The seconds that a thread waits for a lock."""
-# The seconds that a fork waits for another thread that makes settings known.
+# The seconds that a fork waits for a lock.
 _LONGEST_DELAY = 1.0
 
 # Of `threading.RLock`, whose class has no public name.
@@ -34,6 +34,7 @@ Locks: TypeAlias = tuple[Any, ...]
 _locks: dict[str, Any] = {}
 # Held while the settings of a library become known, so that other threads find all or none.
 _registration: Any = threading.RLock()
+_held_over_forks = [_registration]
 
 
 def locks_of(settings: Sequence[Setting]) -> Locks:
@@ -49,6 +50,16 @@ def lock_of(key: str) -> Any:
     A forked child has it free, unless its thread has acquired it.
     """
     return _locks.get(key) or _locks.setdefault(key, threading.RLock())
+
+
+def lock_over_forks(key: str) -> Any:
+    """Return the lock of a part of interlock, for changes in whose middle a forked child would be unusable.
+
+    A fork waits until it is free.
+    """
+    lock = lock_of(key)
+    _held_over_forks.append(lock)
+    return lock
 
 
 def try_locked(locks: Locks, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -83,13 +94,15 @@ def call_registering(name: str, function: Callable[..., Any], *arguments: Any) -
 
 
 def _before_fork() -> None:
-    _registration.acquire(timeout=_LONGEST_DELAY)
+    for each in _held_over_forks:
+        each.acquire(timeout=_LONGEST_DELAY)
 
 
 def _after_fork() -> None:
-    # An interrupt may have ended `_before_fork`, or another thread may have kept the lock.
-    if _registration._is_owned():
-        _registration.release()
+    for each in _held_over_forks:
+        # An interrupt may have ended `_before_fork`, or another thread may have kept the lock.
+        if each._is_owned():
+            each.release()
 
 
 def _after_fork_in_child() -> None:
