@@ -5,10 +5,11 @@ import os
 import signal
 import threading
 import time
+import warnings
 import weakref
 
 import interlock
-from interlock import accelerator, backends
+from interlock import accelerator, autograd, backends
 
 
 def change_a_view_made_without_grad():
@@ -42,6 +43,35 @@ def hook_of_a_detached_result_is_collected():
     del z
     gc.collect()
     return reference() is None
+
+
+def fork_while_a_thread_copies_saved_tensors():
+    """Returns the exit code of a child that changes a saved tensor; its signal if it waits forever."""
+    warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
+    begun, ended = threading.Event(), threading.Event()
+
+    def copy(saved):
+        with saved._lock:
+            begun.set()
+            ended.wait(30)
+
+    with autograd.graph.allow_mutation_on_saved_tensors() as saved:
+        x = interlock.ones(2, requires_grad=True)
+        y = x.clone()
+        z = (y * y).sum()
+        thread = threading.Thread(target=copy, args=(saved,))
+        thread.start()
+        begun.wait(30)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(5)
+            y.mul_(3)
+            z.backward()
+            os._exit(0 if x.grad.tolist() == [2.0, 2.0] else 1)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        ended.set()
+        thread.join()
+    return code
 
 
 def interrupt_between_small_nodes():

@@ -34,6 +34,9 @@ from interlock.settings._writes import LOG, plain, same, shown
 _ALLOWED = Cell("allowed", Style.DIM)
 """The note of a change that `--allow` accepts."""
 
+_CALLER = compile("exec(code, names)", "sys", "exec")
+"""Calls the main module. Python gives "sys:1" as the place of a warning for the caller of a main module."""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -226,13 +229,13 @@ def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
     sys.modules["__main__"] = module
     try:
         code = (_module_code if command.is_module else _script_code)(command, module)
-        exec(code, module.__dict__)
+        exec(_CALLER, {"__name__": "sys", "code": code, "names": module.__dict__})
     except _NoProgram:
         raise
     except SystemExit as error:
         return _exit_status(error.code), None
     except BaseException as error:
-        # The first frame belongs to this function.
+        # The first frames belong to this function.
         traceback = _without_own_frames(error.__traceback__)
         sys.excepthook(type(error), error.with_traceback(traceback), traceback)
         if isinstance(error, KeyboardInterrupt):
@@ -244,7 +247,7 @@ def _run_program(command: Command) -> tuple[int, Callable[[], None] | None]:
 
 
 def _without_own_frames(found: types.TracebackType | None) -> types.TracebackType | None:
-    while found is not None and found.tb_frame.f_code.co_filename == __file__:
+    while found is not None and found.tb_frame.f_code.co_filename in (__file__, _CALLER.co_filename):
         found = found.tb_next
     return found
 

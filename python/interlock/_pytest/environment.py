@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from interlock._pytest.source import Source
 from interlock.settings._environ import ENVIRON, NAMES, PACKAGES
 from interlock.settings._origin import Origin, caller
 
@@ -28,7 +29,7 @@ class _Hidden(str):
         return "<hidden>"
 
 
-class Environment:
+class Environment(Source):
     """Compares all variables of `os.environ`, and records the lines that write them."""
 
     def __init__(self) -> None:

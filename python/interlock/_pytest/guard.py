@@ -18,6 +18,7 @@ from interlock._pytest.own_state import OwnState
 from interlock._pytest.process_options import ProcessOptions
 from interlock._pytest.registrations import Registered, Registrations
 from interlock._pytest.source import Change, Source
+from interlock.errors import SettingWarning
 from interlock.settings._writes import same, shown
 
 _NOT_PUT_BACK = "could not be put back"
@@ -68,7 +69,7 @@ class Guard:
 
     Args:
         ignored: Patterns of names that are not compared.
-        fails: Whether a test that leaves a change fails.
+        fails: Whether a test that leaves a change fails. Without it, changes that stay are warnings.
 
     """
 
@@ -284,12 +285,17 @@ class Guard:
         return described
 
     def _report(self, what: str, found: Sequence[str]) -> None:
-        if not found or not self._fails:
-            return
-        stays = any(_NOT_PUT_BACK in each for each in found)
-        exception = " except where a line says otherwise" if stays else ""
-        text = "\n".join(f"  {each}" for each in found)
-        self._reports.append(f"interlock: {what}, which were put back{exception}:\n{text}")
+        """Report changes; if they fail no test, warn of those that are still there for the next one."""
+        stays = [each for each in found if _NOT_PUT_BACK in each]
+        if self._fails and found:
+            exception = " except where a line says otherwise" if stays else ""
+            self._reports.append(f"interlock: {what}, which were put back{exception}:\n{_lines(found)}")
+        elif stays and self._item is not None:
+            self._item.warn(SettingWarning(f"interlock: {what}:\n{_lines(stays)}"))
+
+
+def _lines(changes: Sequence[str]) -> str:
+    return "\n".join(f"  {each}" for each in changes)
 
 
 def _changed(source: Source, expected: dict[str, Any], reading: Any) -> dict[str, tuple[Any, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock import settings
+from interlock._pytest.source import Source
 from interlock.errors import UnsupportedError
 from interlock.integrations import _thread_pools
 from interlock.integrations._loads import number_of_loads
@@ -27,7 +28,7 @@ _ORIGIN = Origin(
 )
 
 
-class LibrarySettings:
+class LibrarySettings(Source):
     """Compares the settings of the known libraries, which it enables, and those that code registers."""
 
     def __init__(self) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlock._core import accelerator
+from interlock._pytest.source import Source
 
 _PREFIX = "interlock.accelerator.memory"
 _SETTERS = {"get_limit": accelerator.set_limit, "get_cache_limit": accelerator.set_cache_limit}
 
 
-class MemoryLimits:
+class MemoryLimits(Source):
     """Compares the limits of reserved and of cached memory of the devices that are in use."""
 
     def read(self) -> object:
@@ -31,14 +32,6 @@ class MemoryLimits:
         is_configured = accelerator.get_config()["per_process_memory_fraction"] < 1
         return value if is_configured else None
 
-    def writer(self, name: str, value: Any) -> str | None:
-        """Return None: lines are not recorded."""
-        return None
-
-    def is_left(self, name: str, value: Any) -> bool:
-        """Return False: every change is restored."""
-        return False
-
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Set limits. Return the reasons, by name, for those that are refused."""
         refused: dict[str, str] = {}
@@ -49,6 +42,3 @@ class MemoryLimits:
             except Exception as error:
                 refused[name] = str(error)
         return refused
-
-    def stop(self) -> None:
-        """Observe nothing."""

@@ -11,7 +11,7 @@ from interlock import backends
 from interlock._core.backends import flags_frozen_at
 from interlock._core.state import TRACED, begin_defaults, end_defaults
 from interlock._features import HAS_TENSORS
-from interlock._pytest.source import Parts
+from interlock._pytest.source import Parts, Source
 from interlock.backends import _register
 from interlock.errors import FlagsFrozenError, UnknownFlagError
 from interlock.settings._origin import caller
@@ -76,7 +76,7 @@ class Reading(NamedTuple):
     context: ContextState
 
 
-class OwnState:
+class OwnState(Source):
     """Compares what tests change through interlock."""
 
     def __init__(self) -> None:
@@ -168,10 +168,6 @@ class OwnState:
             return "by a line that is recorded with INTERLOCK_DEBUG=1"
         line = backends.explain(name.removeprefix(_FLAGS)).set_by
         return None if line is None else f"written at {line}"
-
-    def is_left(self, name: str, value: Any) -> bool:
-        """Return False: every change is restored."""
-        return False
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Assign or unset flags, and restore the state of the context, also of scopes that are open."""

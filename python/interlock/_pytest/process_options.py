@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlock._core import accelerator
 from interlock._features import HAS_TENSORS
+from interlock._pytest.source import Source
 from interlock.accelerator import memory
 from interlock.errors import ArgumentError
 
@@ -47,7 +48,7 @@ class Reading(NamedTuple):
     streams: tuple[bool, ...]
 
 
-class ProcessOptions:
+class ProcessOptions(Source):
     """Compares options that belong to the process and to no device."""
 
     def read(self) -> object:
@@ -68,14 +69,6 @@ class ProcessOptions:
         """Return the value: each reading has all names."""
         return value
 
-    def writer(self, name: str, value: Any) -> str | None:
-        """Return None: lines are not recorded."""
-        return None
-
-    def is_left(self, name: str, value: Any) -> bool:
-        """Return False: every change is restored."""
-        return False
-
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Restore options. Return the reasons, by name, for those that cannot be."""
         refused: dict[str, str] = {}
@@ -93,9 +86,6 @@ class ProcessOptions:
             if name in wanted:
                 setter(wanted[name])
         return refused
-
-    def stop(self) -> None:
-        """Observe nothing."""
 
 
 def _config(fields: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -56,13 +56,16 @@ class Source(Protocol):
         """Return the value that is expected of a name which the reading before did not have."""
 
     def writer(self, name: str, value: Any) -> str | None:
-        """Return what is known about the line that wrote the present value."""
+        """Return what is known about the line that wrote the present value; None if nothing is recorded."""
+        return None
 
     def is_left(self, name: str, value: Any) -> bool:
         """Return whether a changed value is neither restored nor reported."""
+        return False
 
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Restore values. Return the reasons, by name, for those that the library or interlock rejects."""
 
     def stop(self) -> None:
-        """Stop observing the state."""
+        """Stop observing the state, if the source does so between readings."""
+        return

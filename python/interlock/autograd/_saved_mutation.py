@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import os
 import threading
 import weakref
 from collections.abc import Iterator, MutableMapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._core.autograd import no_grad
@@ -50,7 +51,8 @@ class SavedTensors:
         self.sid_to_tid = {}
         self._is_open = True
         # Other threads may save and change the tensors, too.
-        self._lock = threading.RLock()
+        self._lock: Any = threading.RLock()
+        _all.add(self)
 
     def clear(self) -> None:
         """Forget all tensors. A backward pass that needs one of them then raises SavedTensorError."""
@@ -113,6 +115,18 @@ class SavedTensors:
         self._is_open = False
         self.clear()
 
+
+_all: weakref.WeakSet[SavedTensors] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    """Release the locks that other threads of the parent process have acquired."""
+    for each in _all:
+        if not each._lock._is_owned():
+            each._lock._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 # The scope of `allow_mutation_on_saved_tensors` that was entered last, which may have ended.
 _mutation: contextvars.ContextVar[SavedTensors | None] = contextvars.ContextVar(

@@ -29,9 +29,9 @@ from interlock.integrations._portable import VARIABLE, VERSION, Portable, flag_v
 from interlock.settings import _holds, _import_hook, _libraries, _registry, _snapshot
 from interlock.settings._environ import ENVIRON, THREAD_VARIABLES, too_late
 from interlock.settings._holds import Scope
+from interlock.settings._locks import call_locked, lock_of
 from interlock.settings._origin import Origin
 from interlock.settings._setting import Extent, Unreadable, converted, read
-from interlock.settings._turns import call_in, turn
 from interlock.settings._writes import deferring, report, same
 
 # Pools that `threads.set_limits` sets without threadpoolctl.
@@ -62,7 +62,7 @@ class _Reception:
 
 _reception = _Reception()
 # Held while a state is installed.
-_TURN = (turn(__name__),)
+_LOCKS = (lock_of(__name__),)
 
 
 def received() -> Portable | None:
@@ -98,7 +98,7 @@ def problem_of_environment() -> str | None:
 
 def install(state: Portable) -> list[str]:
     """Give this process a state, and return the problems; see `Portable.install`."""
-    problems: list[str] = deferring(call_in, _TURN, _install, state)
+    problems: list[str] = deferring(call_locked, _LOCKS, _install, state)
     _warn(problems, state)
     return problems
 
@@ -282,7 +282,7 @@ def _is_pinned(name: str, value: object, on_write: str) -> bool:
 
 
 def _set_later(state: Portable, names: Iterable[str]) -> None:
-    _warn(deferring(call_in, _TURN, _set_unless_replaced, state, names), state)
+    _warn(deferring(call_locked, _LOCKS, _set_unless_replaced, state, names), state)
 
 
 def _set_unless_replaced(state: Portable, names: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 from interlock.errors import SettingValueError, UnsupportedError
 from interlock.integrations._conversions import positive
 from interlock.integrations._loads import number_of_loads
+from interlock.settings._locks import lock_over_forks
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Extent, Setting
 
@@ -221,14 +222,19 @@ def _set(library: Any, value: int) -> None:
         raise SettingValueError(_refusal(library, value, found))
 
 
+# A fork copies the locks of threadpoolctl, and a pool that OpenBLAS resizes.
+_writing = lock_over_forks(__name__)
+
+
 def _write(library: Any, value: int) -> None:
     # With pthreads, one thread controls OpenBLAS, until threadpoolctl's outermost scope of it ends.
     ownership = sys.modules["threadpoolctl"].CONTROLLING_THREAD_OWNERSHIP
-    ownership.increment()
-    try:
-        library.set_num_threads(value)
-    finally:
-        ownership.decrement()
+    with _writing:
+        ownership.increment()
+        try:
+            library.set_num_threads(value)
+        finally:
+            ownership.decrement()
 
 
 def _refusal(library: Any, value: int, found: int) -> str:

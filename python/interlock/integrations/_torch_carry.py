@@ -15,8 +15,8 @@ from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
 from interlock.integrations._of_thread import OfThread
 from interlock.settings import Setting, _registry
+from interlock.settings._locks import lock_of
 from interlock.settings._setting import converted, read
-from interlock.settings._turns import turn
 from interlock.state import register_carried
 
 _PREFIX = "torch.backends."
@@ -70,7 +70,7 @@ class _Shared:
         self._begin = begin
         self._end: Callable[[], None] | None = None
         self._uses = 0
-        self._lock = turn(f"{__name__}.{begin.__name__}")
+        self._lock = lock_of(f"{__name__}.{begin.__name__}")
 
     def use(self, name: str) -> Integration:
         with self._lock:
@@ -194,7 +194,7 @@ class _Flags:
         self._before: dict[str, Any] = {}
         # Those of each open layer: its flags, and writes in it.
         self._overrides: dict[int, list[settings.override]] = {}
-        self._lock = turn(f"{__name__}.{type(self).__name__}")
+        self._lock = lock_of(f"{__name__}.{type(self).__name__}")
         for entry in backends.snapshot():
             if entry.level == "process":
                 self._write(entry.name, entry.value)

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 
 from interlock.errors import SettingPinnedError, SettingValueError, SettingWarning
 from interlock.settings import _registry
+from interlock.settings._locks import LONGEST_WAIT, Locks, busy, call_locked, locks_of, try_locked
 from interlock.settings._origin import Origin
 from interlock.settings._setting import Extent, Setting, Unreadable, read, reason_of
-from interlock.settings._turns import LONGEST_WAIT, Turns, busy, call_in, try_in, turns_of
 from interlock.settings._writes import LOG, Write, same, shown
 
 _innermost: contextvars.ContextVar[Scope | None] = contextvars.ContextVar(
@@ -49,8 +49,8 @@ class Scope:
         """For a pin, what happens on a write by other code; None for an override."""
         self.parent: Scope | None = None
         self.is_open = False
-        self.turns: Turns = ()
-        """The turns of its settings."""
+        self.locks: Locks = ()
+        """The locks of its settings."""
         self.before: dict[str, Any] = {}
         """The values to restore, of settings of a thread or a context."""
         self.third_values: dict[str, ThirdValue] = {}
@@ -132,7 +132,7 @@ def _write_unrecorded(write: Callable[[Any], object], value: Any) -> None:
 def apply(
     setting: Setting, value: Any, origin: Origin, *, back: bool = False, level: Level | None = None
 ) -> list[Write]:
-    """Write a setting in its turn, and record the change with the line of the scope that causes it.
+    """Write a setting with its lock held, and record the change with the line of the scope that causes it.
 
     Args:
         setting: The setting, which is not read-only.
@@ -213,7 +213,7 @@ def _is_of_process(name: str) -> bool:
 
 
 def enter_pin(scope: Scope) -> tuple[dict[str, list[Scope]], list[Write]]:
-    """Enter a pin as `try_to_enter` does, or raise `SettingConflictError` if another thread keeps a turn."""
+    """Enter a pin as `try_to_enter` does, or raise `SettingConflictError` if another thread keeps a lock."""
     found = try_to_enter(scope, nest=False, seconds=LONGEST_WAIT)
     if found is None:
         raise busy(scope.kind, scope.values)
@@ -236,8 +236,8 @@ def try_to_enter(
 
     """
     settings = [_registry.get("override", name) for name in scope.values]
-    scope.turns = turns_of(settings)
-    found = try_in(scope.turns, seconds, _enter, scope, settings, nest)
+    scope.locks = locks_of(settings)
+    found = try_locked(scope.locks, seconds, _enter, scope, settings, nest)
     return None if found is NotImplemented else found
 
 
@@ -382,7 +382,7 @@ def leave(scope: Scope) -> list[Write]:
     if sys.is_finalizing():
         # A generator that was left suspended exits it now, when the modules of its library may be unloaded.
         return []
-    writes: list[Write] = call_in(scope.turns, _leave_or_repeat, scope)
+    writes: list[Write] = call_locked(scope.locks, _leave_or_repeat, scope)
     return writes
 
 
@@ -400,7 +400,7 @@ def _leave_or_repeat(scope: Scope) -> list[Write]:
 
 def is_busy(scope: Scope) -> bool:
     """Return whether another thread reads or writes one of the settings of a scope."""
-    return try_in(scope.turns, 0.0, bool) is NotImplemented
+    return try_locked(scope.locks, 0.0, bool) is NotImplemented
 
 
 def _leave(scope: Scope, *, is_inside: bool) -> list[Write]:
@@ -698,12 +698,12 @@ def look(setting: Setting) -> Any:
 
     If another thread reads or writes the setting now, nothing is recorded or undone.
     """
-    found = try_in(turns_of((setting,)), 0.0, _look, setting)
+    found = try_locked(locks_of((setting,)), 0.0, _look, setting)
     return read(setting) if found is NotImplemented else found
 
 
 def _look(setting: Setting) -> Any:
-    """Look at a setting in its turn."""
+    """Look at a setting with its lock held."""
     value = LOG.look(setting)
     found = pinned(setting.name)
     if found is None or (setting.per_thread_reads and threading.get_ident() != found[0].thread_id):

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from interlock._quote import warn_program
 from interlock.errors import SettingWarning
-from interlock.settings._turns import call_registering
+from interlock.settings._locks import call_registering
 
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
 # What is called, and may return what is called afterwards without a lock.

@@ -14,10 +14,10 @@ from interlock._quote import quoted, shown
 from interlock._suggest import closest_match
 from interlock.errors import SettingValueError, SettingWarning
 from interlock.settings import _import_hook, _registry
+from interlock.settings._locks import call_registering
 from interlock.settings._observer import Observer
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import Setting, Unreadable, difference, read
-from interlock.settings._turns import call_registering
 
 _POOLS = "interlock.integrations._thread_pools"
 KNOWN = {

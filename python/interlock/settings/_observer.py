@@ -10,9 +10,9 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from interlock.settings import _holds, _registry
+from interlock.settings._locks import call_locked, locks_of
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import Setting, read
-from interlock.settings._turns import call_in, turns_of
 from interlock.settings._writes import LOG, Write, report, same
 
 # A setting that a function writes, and the first arguments of the function that select it.
@@ -201,7 +201,7 @@ class Observer:
         if all(each in self._calls.compared for each in compared):
             return original(*arguments, **named)
         call = functools.partial(original, *arguments, **named)
-        found = call_in(turns_of(compared), self._record, call, compared, addressed)
+        found = call_locked(locks_of(compared), self._record, call, compared, addressed)
         result, writes, refusals = found
         report(writes)
         for refusal in refusals:
@@ -211,7 +211,7 @@ class Observer:
     def _record(
         self, call: Callable[[], Any], compared: Sequence[Setting], addressed: Sequence[Setting]
     ) -> tuple[Any, list[Write], list[Callable[[], None]]]:
-        """Call a function of the library in the turns of settings, and record what it changes of them."""
+        """Call a function of the library with the locks of settings held, and record what it changes."""
         writes: list[Write] = []
         refusals: list[Callable[[], None]] = []
         origin: Origin | None = None

@@ -18,9 +18,9 @@ from interlock._scope_decorator import wrap_resumable
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
 from interlock.settings._holds import Scope
+from interlock.settings._locks import LONGEST_WAIT, busy
 from interlock.settings._origin import Origin, caller, of_function
 from interlock.settings._setting import converted
-from interlock.settings._turns import LONGEST_WAIT, busy
 from interlock.settings._writes import Write, report, shown
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from interlock import backends
 from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
 from interlock.settings import _holds, _import_hook, _registry
+from interlock.settings._locks import LONGEST_WAIT, busy, locks_of, try_locked
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import Extent, Setting, Unreadable, converted, read, reason_of
-from interlock.settings._turns import LONGEST_WAIT, busy, try_in, turns_of
 from interlock.settings._writes import Write, report, same, shown
 
 
@@ -145,8 +145,8 @@ def put_back(
             continue
         wanted.append((setting, _restorable(function, setting, value, was_read=was_read)))
     flags = snapshot.get(_registry.FLAGS)
-    turns = turns_of([setting for setting, _ in wanted])
-    writes = try_in(turns, LONGEST_WAIT, _put_back, function, wanted, flags, origin)
+    locks = locks_of([setting for setting, _ in wanted])
+    writes = try_locked(locks, LONGEST_WAIT, _put_back, function, wanted, flags, origin)
     if writes is NotImplemented:
         raise busy(function, [setting.name for setting, _ in wanted])
     report(writes)

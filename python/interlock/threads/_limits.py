@@ -12,9 +12,9 @@ from interlock.errors import ArgumentError, SettingConflictError, SettingValueEr
 from interlock.settings import _holds, _registry, override
 from interlock.settings._environ import POOLS
 from interlock.settings._holds import Scope
+from interlock.settings._locks import LONGEST_WAIT, busy, call_locked, locks_of, try_locked
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import Unreadable, read, reason_of
-from interlock.settings._turns import LONGEST_WAIT, busy, call_in, try_in, turns_of
 from interlock.settings._writes import Write, report, same
 from interlock.threads._budget import budget, check_workers
 from interlock.threads._pools import Kind, kinds
@@ -312,8 +312,8 @@ def set_limits(
     _refuse_fixed("set_limits", on_refusal, wanted)
     origin = caller()
     refused = list(wanted.refused)
-    turns = turns_of([_registry.get("set_limits", name) for name in wanted.values()])
-    found = try_in(turns, LONGEST_WAIT, _set, wanted, on_refusal, origin, refused)
+    locks = locks_of([_registry.get("set_limits", name) for name in wanted.values()])
+    found = try_locked(locks, LONGEST_WAIT, _set, wanted, on_refusal, origin, refused)
     if found is NotImplemented:
         raise busy("set_limits", wanted.values())
     before, writes = found
@@ -325,7 +325,7 @@ def set_limits(
         except RuntimeError as error:
             refused.append(Refusal(kind.name, kind.note))
             if on_refusal == "raise":
-                call_in(turns, _put_back, before, origin)
+                call_locked(locks, _put_back, before, origin)
                 raise SettingValueError(f"set_limits: {refused[-1]}", setting=kind.setting.name) from error
     report(writes)
     _report("set_limits", on_refusal, tuple(refused), origin)
@@ -335,7 +335,7 @@ def set_limits(
 def _set(
     wanted: _Wanted, on_refusal: _OnRefusal, origin: Origin, refused: list[Refusal]
 ) -> tuple[dict[str, Any], list[Write]]:
-    """Set the pools that can be put back, in their turns, and return the sizes of before and the writes."""
+    """Set the pools that can be put back with their locks held; return the sizes of before and the writes."""
     values = wanted.values()
     own = _holds.chain()
     for name, value in values.items():

@@ -4,7 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::detach::attach_unsynced;
+use crate::detach::{attach_unsynced, call_method};
 use crate::switches::extract_as;
 
 /// A context manager that acquires `threading.RLock` objects, in their order. Its target is whether it could acquire
@@ -52,7 +52,7 @@ impl HeldLocks {
             let lock = lock.bind(py);
             let is_free = lock.call_method1(acquire, (false,))?.is_truthy()?;
             if !is_free
-                && (self.seconds <= 0.0 || !lock.call_method1(acquire, (true, self.seconds))?.is_truthy()?)
+                && (self.seconds <= 0.0 || !call_method(lock, acquire, (true, self.seconds))?.is_truthy()?)
             {
                 return Ok(false);
             }

@@ -1,8 +1,11 @@
 //! The exit of context managers that are written in Python.
 
 use pyo3::exceptions::PyException;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::detach::call_method;
 
 /// The base class of context managers that an interrupt, such as `KeyboardInterrupt`, must not leave open: `__exit__`
 /// calls `_exit` with an empty list, and again with the same list if an interrupt ended the call.
@@ -25,7 +28,7 @@ impl UninterruptedExit {
         let py = slf.py();
         let pending = py.check_signals();
         let scope = PyList::empty(py);
-        let exit = || slf.call_method1("_exit", (&scope,)).map(drop);
+        let exit = || call_method(slf.as_any(), intern!(py, "_exit"), (&scope,)).map(drop);
         let exited = exit();
         if exited.as_ref().is_err_and(|error| !error.is_instance_of::<PyException>(py)) {
             // The interrupt is reported, and not what it may have caused.

@@ -50,6 +50,7 @@ AT_WORK = {
     "a task": "aio.run(task())",
     "a scope of a decorated generator": "next(Scope('__enter__')(numbers)())",
     "the end of that scope": "next(Scope('__exit__')(numbers)())",
+    "the end of an override of a setting": "settings.override({'mylib.level': 1})(len)('')",
     "an annotation": "interlock.accelerator.memory.annotate(Foreign(), 'x')",
     "an exporter": "interlock.from_dlpack(Foreign())",
     "an attribute of a copied tensor": "copy.deepcopy(tensor_with(Foreign()))",

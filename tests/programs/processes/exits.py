@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 import interlock
-from interlock import aio, backends
+from interlock import aio, backends, settings
 
 
 def destructor_at_exit_does_not_crash_the_process(words):
@@ -59,6 +59,14 @@ def exit_ends_a_daemon_thread_during_its_work(at_work):
         tensor.attribute = attribute
         return tensor
 
+    config = {"level": 0}
+
+    def set_level(level: int) -> None:
+        config["level"] = level
+        if level == 0:
+            work()
+
+    settings.register(settings.Setting("mylib.level", get=lambda: config["level"], set=set_level))
     entered = threading.Event()
     scope = globals() | locals()
     threading.Thread(target=eval, args=(at_work, scope), daemon=True).start()

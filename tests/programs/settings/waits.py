@@ -8,7 +8,7 @@ import threading
 
 from interlock import settings, threads
 from interlock.errors import SettingConflictError
-from interlock.settings import _override, _turns
+from interlock.settings import _locks, _override
 
 
 def setter_waits_for_a_thread(use):
@@ -106,7 +106,7 @@ def task_enters_while_a_setter_waits(name):
             held.wait(60)
 
     async def tick():
-        # The other task may wait for the turn, but the event loop runs.
+        # The other task may wait for the lock, but the event loop runs.
         for _ in range(20):
             await asyncio.sleep(0.001)
         go_on.set()
@@ -131,7 +131,7 @@ def task_enters_while_a_setter_waits(name):
 
 def setter_waits_for_a_thread_with_the_same_setting(use):
     """Return the error of a thread that needs the setting whose setter waits for the thread."""
-    _override.LONGEST_WAIT = _turns.LONGEST_WAIT = 0.2
+    _override.LONGEST_WAIT = _locks.LONGEST_WAIT = 0.2
     config, errors = {"level": 0}, []
     outer = None
 

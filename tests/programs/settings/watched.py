@@ -92,3 +92,4 @@ if __name__ == "__main__":
             print(__loader__.get_source("__main__") == inspect.getsource(sys.modules["__main__"]))
         case "warn":
             warnings.warn("careful", stacklevel=1)
+            warnings.warn("careful with the caller", stacklevel=2)

@@ -4,6 +4,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 import types
 import warnings
 from pathlib import Path
@@ -112,6 +113,34 @@ def refused_by_a_controlling_thread():
     done.set()
     thread.join()
     return refused
+
+
+def fork_during_a_write():
+    """Return whether another thread was writing the size of a pool when a child was forked."""
+    import numpy
+    import threadpoolctl
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
+    settings.enable("openblas")
+    kind = threadpoolctl.OpenBLASController
+    original, started, writing = kind.set_num_threads, threading.Event(), []
+
+    def write(library, size):
+        writing.append(size)
+        started.set()
+        time.sleep(0.1)
+        original(library, size)
+        writing.clear()
+
+    kind.set_num_threads = write
+    thread = threading.Thread(target=threads.limits(1, pools=["openblas"]).__enter__)
+    thread.start()
+    started.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(len(writing))
+    thread.join()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
 
 
 def limit_fakes():

@@ -18,6 +18,8 @@ from interlock.autograd.graph import (
 )
 from interlock.errors import ArgumentError, SavedTensorError
 
+from tests.helpers.subprocess import eval_program
+
 
 def leaf(*values: float) -> Tensor:
     return interlock.tensor(values, dtype=interlock.float64, requires_grad=True)
@@ -253,3 +255,7 @@ def test_memory_that_is_missing_for_a_copy_leaves_the_tensor_unchanged() -> None
 def test_a_memory_budget_needs_a_compiler(budget: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^region_activation_memory_budget: {message}"):
         region_activation_memory_budget(budget)
+
+
+def test_forked_child_does_not_wait_for_a_thread_of_the_parent() -> None:
+    assert eval_program("autograd.fork_while_a_thread_copies_saved_tensors") == 0

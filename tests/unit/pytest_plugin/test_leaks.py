@@ -131,6 +131,14 @@ def test_flag_that_is_frozen_is_reported_as_not_put_back(pytester: pytest.Pytest
     assert flag.endswith("; could not be put back: flags are frozen")
 
 
+def test_restore_warns_of_what_it_cannot_put_back(pytester: pytest.Pytester) -> None:
+    path = program(pytester, "freeze")
+    done = run(pytester, mode="restore")
+    assert done.outcomes == {"passed": 1}
+    assert "SettingWarning: interlock: this test left changes:\n" in done.output
+    assert f"False -> True, frozen at {at(path, 'test_freeze', '__enter__')}; could not be" in done.output
+
+
 def test_flags_that_a_test_registers_are_unregistered(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         late="from interlock import backends\nbackends.register('late.flag', 1, doc='At import.')"

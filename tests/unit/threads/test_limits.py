@@ -197,6 +197,10 @@ def test_set_limits_lasts_until_the_next_write() -> None:
     assert found == {"first": [1, 1], "environment": ["1", "1"], "second": [2, 2], "refused": []}
 
 
+def test_fork_waits_for_a_write_of_another_thread() -> None:
+    assert run("fork_during_a_write") is False
+
+
 def test_set_limits_is_refused_while_other_code_holds_a_pool(two: None) -> None:
     with threads.limits(1):
         error = in_thread(lambda: threads.set_limits(3))

@@ -187,7 +187,7 @@ impl Targets {
 
 struct GraphTask {
     /// The edges of the outputs. Their gradients are delivered.
-    roots: Vec<(Edge, Option<Tensor>)>,
+    roots: Vec<Edge>,
     retain_graph: bool,
     create_graph: bool,
     ready: BinaryHeap<ReadyNode>,
@@ -217,7 +217,7 @@ impl GraphTask {
             let expected = format!("have one gradient for each output, {needed}");
             return Err(Error::value(op, argument, expected, given));
         }
-        let mut roots = try_with_capacity(needed)?;
+        let (mut roots, mut gradients) = (try_with_capacity(needed)?, try_with_capacity(needed)?);
         for (output, gradient) in request.outputs.iter().zip(request.gradients) {
             let (edge, kind) = match output.source() {
                 Source::Tensor(tensor) => {
@@ -225,15 +225,16 @@ impl GraphTask {
                 }
                 Source::Edge(edge) => (edge.edge().clone(), kind(edge.edge())),
             };
-            roots.push((edge, Some(root_gradient(op, &kind, gradient.as_ref())?)));
+            gradients.push(root_gradient(op, &kind, gradient.as_ref())?);
+            roots.push(edge);
         }
-        let graph = Graph::of(roots.iter().map(|(edge, _)| edge))?;
+        let graph = Graph::of(&roots)?;
         let accumulates = targets.is_none();
         let targets = targets.map(|edges| Targets::new(edges, &graph)).transpose()?;
         let mut multi_grad_calls = MultiGradCalls::new(request.create_graph);
         if multi_grad::any_registered() {
             let needs = |edge: &Edge| targets.as_ref().is_none_or(|targets| targets.needs(edge));
-            graph.expect_multi_grad(&mut multi_grad_calls, roots.iter().map(|(edge, _)| edge), needs);
+            graph.expect_multi_grad(&mut multi_grad_calls, &roots, needs);
         }
         let mut task = GraphTask {
             roots: Vec::new(),
@@ -249,11 +250,12 @@ impl GraphTask {
             stream_sync: StreamSync::default(),
         };
         let _mode = set_grad_enabled(task.create_graph);
-        // As in PyTorch: the hooks of the only root run even if no input depends on it.
-        if needed > 1 {
-            roots.retain(|(edge, _)| task.needs(edge));
+        for (edge, gradient) in roots.iter().zip(gradients) {
+            // As in PyTorch: the hooks of the only root run even if no input depends on it.
+            if needed == 1 || task.needs(edge) {
+                task.deliver(op, edge, Some(gradient))?;
+            }
         }
-        roots.iter_mut().try_for_each(|(edge, gradient)| task.deliver(op, edge, gradient.take()))?;
         task.roots = roots;
         Ok(task)
     }
@@ -270,7 +272,7 @@ impl GraphTask {
 
     fn visit_all(&mut self) -> Result<()> {
         let roots = std::mem::take(&mut self.roots);
-        self.finish_leaves(roots.iter().map(|(edge, _)| edge), None)?;
+        self.finish_leaves(&roots, None)?;
         for visited in 1u64.. {
             let Some(ReadyNode(node)) = self.ready.pop() else { break };
             if visited % NODES_PER_CHECK == 0 {
@@ -396,7 +398,7 @@ impl GraphTask {
     /// Finishes the leaves among edges of a node, or of the roots, to which no later node delivers a gradient.
     fn finish_leaves<'e>(
         &mut self,
-        edges: impl Iterator<Item = &'e Edge>,
+        edges: impl IntoIterator<Item = &'e Edge>,
         source: Option<u64>,
     ) -> Result<()> {
         for edge in edges {
@@ -468,10 +470,10 @@ struct Graph {
 }
 
 impl Graph {
-    fn of<'e>(roots: impl Iterator<Item = &'e Edge>) -> Result<Self> {
+    fn of(roots: &[Edge]) -> Result<Self> {
         let mut graph = Graph { nodes: HashMap::new(), last_nodes: HashMap::new() };
         let mut open: Vec<Arc<Node>> = Vec::new();
-        for node in roots.filter_map(node_of) {
+        for node in roots.iter().filter_map(node_of) {
             try_push(&mut open, node)?;
         }
         while let Some(node) = open.pop() {
@@ -496,12 +498,7 @@ impl Graph {
 
     /// Adds the hooks of several tensors that wait for gradients of this graph. `needs` returns whether the pass computes
     /// the gradient of an edge.
-    fn expect_multi_grad<'e>(
-        &'e self,
-        calls: &mut MultiGradCalls,
-        roots: impl Iterator<Item = &'e Edge>,
-        needs: impl Fn(&Edge) -> bool,
-    ) {
+    fn expect_multi_grad(&self, calls: &mut MultiGradCalls, roots: &[Edge], needs: impl Fn(&Edge) -> bool) {
         for node in self.nodes.values() {
             let output = |output| needs(&Edge::Node(GradFn { node: node.clone(), output }));
             calls.expect(&node.hooks.read(), output);

@@ -16,11 +16,17 @@ fn largest<T: Real>(row: &[T]) -> T {
     fold_in_lanes(row, T::from_f64(f64::NEG_INFINITY), choose, choose)
 }
 
+/// The elements that `index_of_extreme` compares before it branches: one branch for each is cheap beside the comparisons.
+const BLOCK: usize = 256;
+
+/// The elements that it compares before it branches in the block with the extreme: an AVX-512 register of `f32`.
+const GROUP: usize = 16;
+
 /// Returns the index of the largest or smallest element of a row: the first of equal ones, or of NaN. 0 for an empty row.
 pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize {
     let Some(&first) = row.first() else { return 0 };
     // To choose the instructions takes longer than a few elements.
-    if row.len() < 16 {
+    if row.len() < GROUP {
         let is_better = |next: T, best: T| {
             let is_beyond = if is_largest { next > best } else { next < best };
             !best.is_nan() && (is_beyond || next.is_nan())
@@ -39,12 +45,11 @@ pub(crate) fn index_of_extreme<T: Element>(row: &[T], is_largest: bool) -> usize
         move || {
             let is_it = |element: &T| *element == best || (element.is_nan() && best.is_nan());
             let has_it = |block: &&[T]| block.iter().fold(false, |found, element| found | is_it(element));
-            // Blocks of elements that are compared at once, before the first one of them is looked for.
-            let is_long = row.len() > 256;
-            let blocks = is_long.then(|| row.chunks(256).position(|block| has_it(&block)));
-            let mut begin = 256 * blocks.flatten().unwrap_or(0);
-            let (blocks, _) = row.get(begin..).unwrap_or_default().as_chunks::<16>();
-            begin += 16 * blocks.iter().position(|block| has_it(&&block[..])).unwrap_or(blocks.len());
+            let is_long = row.len() > BLOCK;
+            let block = is_long.then(|| row.chunks(BLOCK).position(|block| has_it(&block)));
+            let mut begin = BLOCK * block.flatten().unwrap_or(0);
+            let (groups, _) = row.get(begin..).unwrap_or_default().as_chunks::<GROUP>();
+            begin += GROUP * groups.iter().position(|group| has_it(&&group[..])).unwrap_or(groups.len());
             begin + row.iter().skip(begin).position(is_it).unwrap_or(0)
         },
     )

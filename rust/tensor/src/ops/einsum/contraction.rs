@@ -108,8 +108,7 @@ pub(super) fn contract(left: &Term, right: &Term, keep: &impl Fn(Label) -> bool)
         left.mul(&b.grouped(&[&batch, &[], &columns])?)?
     } else {
         let left = a.grouped(&[&batch, &rows, &summed])?;
-        left.matmul_in(OP, &b.grouped(&[&batch, &summed, &columns])?, false)
-            .map_err(|error| error.during(OP))?
+        left.matmul_in(OP, &b.grouped(&[&batch, &summed, &columns])?).map_err(|error| error.during(OP))?
     };
     let labels = [batch, rows, columns].concat();
     // A label of both has one size. A term has size 1 for a label that it lacks; the size of the other may be 0.

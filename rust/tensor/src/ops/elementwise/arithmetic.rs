@@ -79,18 +79,25 @@ pub(crate) fn add<'a>(left: impl Into<Operand<'a>>, right: impl Into<Operand<'a>
     add_operands(operands, NO_FACTOR)
 }
 
-/// Returns the sum of unrounded products of 16-bit floats, rounded to their type.
-pub(crate) fn add_products(left: &Tensor, right: &Tensor, dtype: DType) -> Result<Tensor> {
-    add_operands(promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?, NO_FACTOR)
+/// Returns the sum of unrounded products of 16-bit floats, rounded to their type, without a history.
+pub(crate) fn add_products<'a>(
+    left: impl Into<Operand<'a>>,
+    right: impl Into<Operand<'a>>,
+    dtype: DType,
+) -> Result<Tensor> {
+    sum_of(&promote("add", (left.into(), right.into()), Numbers::Exact, |_| dtype)?)
+}
+
+fn sum_of(operands: &PromotedOperands) -> Result<Tensor> {
+    dispatch_wrapping!(operands.dtype, T => operands.zip_with("add", &loops::zip_commutative(T::plus)))
 }
 
 /// The factor of an operand that is not scaled.
-pub(super) const NO_FACTOR: Scalar = Scalar::Int(1);
+pub(crate) const NO_FACTOR: Scalar = Scalar::Int(1);
 
 /// Adds operands, of which the second is `alpha` times the tensor with the history.
 fn add_operands(operands: PromotedOperands, alpha: Scalar) -> Result<Tensor> {
-    let out =
-        dispatch_wrapping!(operands.dtype, T => operands.zip_with("add", &loops::zip_commutative(T::plus)))?;
+    let out = sum_of(&operands)?;
     record_sum("AddBackward0", &operands, &out, alpha, add_backward)?;
     Ok(out)
 }
@@ -106,7 +113,7 @@ fn record_sum(
     if alpha == NO_FACTOR {
         return builder.set_history(out, backward);
     }
-    builder.set_history(out, move |ctx, gradient| scale_second(alpha, backward(ctx, gradient)?))
+    builder.set_history(out, with_alpha(alpha, backward))
 }
 
 /// Returns the gradients of the operands of a sum. The engine sums over broadcast dimensions.
@@ -114,12 +121,18 @@ pub(super) fn add_backward(_: &BackwardContext<'_>, gradient: &Tensor) -> Result
     Ok(vec![Some(gradient.clone()), Some(gradient.clone())])
 }
 
-/// Multiplies the gradient of the second operand of a sum or difference by its factor.
-pub(super) fn scale_second(alpha: Scalar, mut gradients: Gradients) -> Result<Gradients> {
-    if let Some(Some(second)) = gradients.get_mut(1) {
-        *second = second.mul(alpha)?;
+/// Returns the backward function of a sum or difference whose second operand is multiplied by `alpha`.
+pub(super) fn with_alpha(
+    alpha: Scalar,
+    backward: impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static,
+) -> impl Fn(&BackwardContext<'_>, &Tensor) -> Result<Gradients> + Send + Sync + 'static {
+    move |ctx, gradient| {
+        let mut gradients = backward(ctx, gradient)?;
+        if let Some(Some(second)) = gradients.get_mut(1) {
+            *second = second.mul(alpha)?;
+        }
+        Ok(gradients)
     }
-    Ok(gradients)
 }
 
 /// Returns an error if an operand is a bool tensor or a bool: PyTorch's `sub_check`.
@@ -219,7 +232,8 @@ impl Tensor {
 
     /// Returns `number - self`.
     pub fn rsub(&self, number: impl Into<Scalar>) -> Result<Tensor> {
-        subtract(Operand::Scalar(number.into()), self)
+        let out = subtract(Operand::Scalar(number.into()), &self.detach())?;
+        NodeBuilder::record_linear("RsubBackward1", self, out, Tensor::neg)
     }
 
     /// Returns `number / self`. The quotients of 16-bit floats are those of PyTorch, which multiplies rounded
@@ -284,14 +298,6 @@ enum Product<'a> {
 }
 
 impl ScaledOperand<'_> {
-    /// Returns the operand as a tensor with its history; `unscaled` is the tensor that was multiplied.
-    pub(crate) fn into_tensor(self, unscaled: &Tensor) -> Result<Tensor> {
-        let Product::Tensor(product) = self.product else { return Ok(unscaled.clone()) };
-        let alpha = self.alpha;
-        // `mul` would save the number as a tensor, which a backward pass frees.
-        NodeBuilder::record_linear("MulBackward0", unscaled, product, move |gradient| gradient.mul(alpha))
-    }
-
     /// Promotes `left` and the product. The second operand with a history is the one before the multiplication.
     fn promote(&self, op: &'static str, left: Operand<'_>) -> Result<PromotedOperands> {
         let mut operands = promote(op, (left, self.operand()), self.numbers, |_| self.dtype)?;

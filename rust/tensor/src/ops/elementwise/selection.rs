@@ -29,16 +29,14 @@ fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<
         iterate::zip3(op, (x.dtype(), &shape), sources, |chosen: Bool8, x: T, y: T| if chosen.get() { x } else { y })
     })?;
     let out = iterate::reinterpret(&out, operands.dtype);
-    let inputs = [condition, &operands.left, &operands.right];
-    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &inputs)? {
+    if let Some(mut builder) = NodeBuilder::new("WhereBackward0", &[&operands.left, &operands.right])? {
         let saved = builder.save(condition)?;
         // The engine sums over broadcast dimensions.
         builder.set_history(&out, move |ctx, gradient| {
             let condition = ctx.saved(saved)?;
             Ok(vec![
-                None,
-                ctx.gradient(1, || zero_where(&condition.logical_not()?, gradient))?,
-                ctx.gradient(2, || zero_where(&condition, gradient))?,
+                ctx.gradient(0, || zero_where(&condition.logical_not()?, gradient))?,
+                ctx.gradient(1, || zero_where(&condition, gradient))?,
             ])
         })?;
     }

@@ -1,8 +1,7 @@
 //! In-place operations.
 
 use super::arithmetic::{
-    NO_FACTOR, add_backward, div_backward, mul_backward, scale_by_alpha, scale_second, sub_backward,
-    sub_check,
+    NO_FACTOR, add_backward, div_backward, mul_backward, scale_by_alpha, sub_backward, sub_check, with_alpha,
 };
 use super::operand::{Numbers, Operand, result_type};
 use super::rounded_division::{RoundingMode, divide_with};
@@ -140,10 +139,7 @@ impl Tensor {
         let work = |_: Option<&mut NodeBuilder>| self.update(&product, dtype, numbers, arithmetic);
         match other {
             Operand::Tensor(other) if alpha != NO_FACTOR => {
-                let scaled = move |ctx: &BackwardContext<'_>, gradient: &Tensor| {
-                    scale_second(alpha, backward(ctx, gradient)?)
-                };
-                self.run_inplace(op, node, &[other], work, scaled)
+                self.run_inplace(op, node, &[other], work, with_alpha(alpha, backward))
             }
             _ => self.run_inplace(op, node, &[&product], work, backward),
         }
@@ -207,15 +203,15 @@ impl Tensor {
     /// type, which rounds it; or a tensor without dimensions, which is cast. The gradient of a tensor is the sum of all
     /// gradients. Only scalars can fill tensors whose elements share memory.
     pub fn fill_<'a>(&self, value: impl Into<Operand<'a>>) -> Result<&Tensor> {
-        let (op, node) = ("fill_", "FillBackward0");
+        let op = "fill_";
         match value.into() {
             Operand::Scalar(value) => {
-                self.overwrite(op, node, check_fills(value, self.dtype(), op, "value")?)
+                self.overwrite(op, "FillBackward2", check_fills(value, self.dtype(), op, "value")?)
             }
             Operand::Tensor(value) if value.ndim() == 0 => {
                 let source = Operand::Scalar(value.item()?).tensor(self.dtype())?;
                 let work = |_: Option<&mut NodeBuilder>| iterate::copy_into(op, self, &source);
-                self.run_inplace(op, node, &[value], work, |ctx, gradient| {
+                self.run_inplace(op, "FillBackward3", &[value], work, |ctx, gradient| {
                     let of_value = ctx.gradient(1, || gradient.sum(None, false))?;
                     Ok(vec![overwritten(ctx, gradient)?, of_value])
                 })

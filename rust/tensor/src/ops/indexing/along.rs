@@ -6,7 +6,7 @@ use interlock::dispatch::Call;
 
 use super::indexed::{SELECT, WriteTo, name_of};
 use super::positions::{IndexRule, Positions};
-use super::scatter_kernels::{INDEX_ADD, ScatterCall};
+use super::scatter_kernels::{INDEX_ADD, ScatterArgs, ScatterCall};
 use crate::error::{Tuple, check_fits};
 use crate::layout::wrap_dim;
 use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
@@ -32,7 +32,10 @@ fn positions_along(rule: IndexRule, source: &Tensor, dim: i64, index: &Tensor) -
 /// Returns the slices of an argument in the shape of the addressed elements.
 fn slices(op: &'static str, source: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let is_single = source.ndim() == 0 && shape.iter().all(|&size| size == 1);
-    if source.shape() == shape || is_single {
+    if source.shape() == shape {
+        return Ok(source.clone());
+    }
+    if is_single {
         return source.reshaped(shape);
     }
     let expected = format!("be of shape {}, the indexed part of the tensor", Tuple(shape));
@@ -48,15 +51,14 @@ fn check_same_ndim(op: &'static str, target: &Tensor, source: &Tensor) -> Result
     Err(Error::shape(op, "source", expected, source.shape()))
 }
 
-/// Returns `alpha`, which is converted to the type of `source`, times `source`.
-fn scaled(op: &'static str, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
-    let alpha = check_fits(alpha, source.dtype(), op, "alpha")?;
-    let alpha = match source.dtype() {
+/// Returns the factor of `index_add`, converted to a type.
+fn factor(op: &'static str, alpha: Scalar, dtype: DType) -> Result<Scalar> {
+    let alpha = check_fits(alpha, dtype, op, "alpha")?;
+    Ok(match dtype {
         DType::Bool => Scalar::Bool(alpha.cast::<f64>() != 0.0),
         dtype if dtype.is_floating_point() => Scalar::Float(alpha.cast()),
         _ => Scalar::Int(alpha.cast()),
-    };
-    if alpha.cast::<f64>() == 1.0 { Ok(source.clone()) } else { source.mul(alpha) }
+    })
 }
 
 /// The rule of `index_add`. As in PyTorch the error of an index depends on the number of dimensions.
@@ -96,8 +98,30 @@ impl Tensor {
         check_same_dtype(op, self, source)?;
         let positions = positions_along(rule_of_add(op, self), self, dim, index)?;
         check_same_ndim(op, self, source)?;
-        let values = slices(op, &scaled(op, source, alpha)?, &positions.shape())?;
-        self.add_at(to, op, SELECT, &positions, &values, None)
+        let alpha = factor(op, alpha, source.dtype())?;
+        let source = slices(op, source, &positions.shape())?;
+        if alpha.cast::<f64>() == 1.0 {
+            return self.add_at(to, op, SELECT, &positions, &source, None);
+        }
+        let values = source.detach().mul(alpha)?;
+        let work = |target: &Tensor| {
+            SELECT.scatter.run(
+                &ScatterArgs { op, target, values: &values, positions: &positions },
+                true,
+                None,
+            )
+        };
+        self.write_recorded(
+            to,
+            (op, SELECT.add_node),
+            &[&source],
+            &positions,
+            work,
+            move |ctx, at, gradient| {
+                let of_source = ctx.gradient(1, || gradient.read_at(SELECT, at)?.mul(alpha))?;
+                Ok(vec![Some(gradient.clone()), of_source])
+            },
+        )
     }
 
     /// Returns the choice of a kernel for [`index_add`](Tensor::index_add) now, without running it. The elements of
@@ -147,9 +171,12 @@ impl Tensor {
         value: impl Into<Operand<'a>>,
     ) -> Result<Tensor> {
         let op = name_of(to, ["index_fill", "index_fill_"]);
-        let value = fill_value(op, self, value.into())?;
+        let value = value.into();
+        let is_tensor = matches!(value, Operand::Tensor(_));
+        let node = if is_tensor { "IndexFillBackward1" } else { "IndexFillBackward0" };
+        let value = fill_value(op, self, value)?;
         let positions = positions_along(IndexRule::wrapped(op), self, dim, index)?;
-        self.assign_at(to, (op, "IndexFillBackward0"), SELECT, &positions, &value, None)
+        self.assign_at(to, (op, node), SELECT, &positions, &value, None)
     }
 }
 

@@ -215,7 +215,7 @@ impl Tensor {
             indexed.extend(found.into_iter().zip(source_dim..));
             source_dim += if matches!(index, Index::Ellipsis) { rest } else { named(index) };
         }
-        if view.is(self) {
+        if view.is(self) && indexed.is_empty() {
             // The result is never the tensor itself.
             view = self.alias_view()?;
         }

@@ -26,6 +26,8 @@ impl Tensor {
     fn masked_fill_by(&self, to: WriteTo, mask: &Tensor, value: Operand<'_>) -> Result<Tensor> {
         let op = name_of(to, ["masked_fill", "masked_fill_"]);
         check_bool(op, "mask", mask)?;
+        let is_tensor = matches!(value, Operand::Tensor(_));
+        let node = if is_tensor { "MaskedFillBackward1" } else { "MaskedFillBackward0" };
         let value = match value {
             number @ Operand::Scalar(_) => fill_value(op, &Tensor::zeros(&[], self.dtype())?, number)?,
             tensor => fill_value(op, self, tensor)?,
@@ -48,13 +50,13 @@ impl Tensor {
                 }
                 fill(self)
             };
-            return self.run_inplace(op, "MaskedFillBackward0", &[&value], work, backward).cloned();
+            return self.run_inplace(op, node, &[&value], work, backward).cloned();
         }
         let shape = broadcast(op, self.shape(), mask.shape())?;
-        let source = self.expand(&signed_sizes(&shape))?;
+        let source = self.expanded(&shape)?;
         let out = source.detach().contiguous_copy()?;
         fill(&out)?;
-        if let Some(mut builder) = NodeBuilder::new("MaskedFillBackward0", &[&source, &value])? {
+        if let Some(mut builder) = NodeBuilder::new(node, &[&source, &value])? {
             builder.save(mask)?;
             builder.set_history(&out, backward)?;
         }
@@ -66,8 +68,9 @@ impl Tensor {
     pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
         let op = "masked_select";
         check_bool(op, "mask", mask)?;
-        let shape = signed_sizes(&broadcast(op, self.shape(), mask.shape())?);
-        let out = self.expand(&shape)?.index(&[Index::Tensor(mask.detach().expand(&shape)?)])?;
+        let shape = broadcast(op, self.shape(), mask.shape())?;
+        let mask = mask.detach().expanded(&shape)?;
+        let out = self.expanded(&shape)?.index(&[Index::Tensor(mask)])?;
         if out.ndim() == 1 { Ok(out) } else { out.reshape(&[-1]) }
     }
 

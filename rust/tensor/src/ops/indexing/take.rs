@@ -34,7 +34,8 @@ impl Tensor {
         let op = name_of(to, ["put", "put_"]);
         check_source(op, self, index, source)?;
         let positions = Positions::of_elements(IndexRule::wrapped(op), self, index)?;
-        let values = source.reshaped(index.shape())?;
+        let is_shaped = source.shape() == index.shape();
+        let values = if is_shaped { source.clone() } else { source.reshaped(index.shape())? };
         if accumulate {
             return self.add_at(to, op, TAKE, &positions, &values, None);
         }

@@ -1,5 +1,6 @@
 //! Matrix products of tensors with any number of dimensions.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use interlock::backends::Node;
@@ -8,12 +9,16 @@ use interlock::dispatch::{Call, Composite, Numerics};
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall, NATIVE, err_bools};
 use crate::error::Tuple;
 use crate::layout::broadcast;
-use crate::ops::elementwise::arithmetic::{add_products, scale_by_alpha};
-use crate::ops::elementwise::operand::{check_device, check_same_dtype};
-use crate::recording::NodeBuilder;
-use crate::{DType, Error, Result, Scalar, Tensor};
+use crate::ops::elementwise::arithmetic::{NO_FACTOR, add_products, scale_by_alpha};
+use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
+use crate::ops::reduction::sums::sum_to;
+use crate::recording::{BackwardContext, NodeBuilder};
+use crate::{DType, Error, Result, Scalar, Tensor, iterate};
 
 const OP: &str = "matmul";
+
+/// The node of `addmm`, and of a linear layer with a bias.
+const ADDMM: &str = "AddmmBackward0";
 
 /// The name of the linear layer in errors.
 const LINEAR: &str = "linear";
@@ -47,54 +52,146 @@ impl From<&'static str> for Parent {
     }
 }
 
-/// Operands of a product with at least two dimensions, and the shape of the result.
+/// Operands of a product, and the shape of the result. An operand has one dimension if the node of the product has an edge
+/// to the vector.
 struct Prepared {
     a: Tensor,
     b: Tensor,
     shape: Vec<usize>,
 }
 
-/// Multiplies matrices of tensors with at least two dimensions, broadcast over the others, for the gradient of a
-/// product that is part of `parent`.
-fn batch_matmul(parent: Option<Parent>, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    matmul_into_shape(a, b, a.dtype(), None, parent.filter(|parent| parent.node.is_some()))
+/// A product that is not recorded yet.
+struct Product<'a> {
+    a: &'a Tensor,
+    b: &'a Tensor,
+    out: Tensor,
+    /// The shape of the product of the matrices, which has as many elements as `out`.
+    shape: Vec<usize>,
+    parent: Option<Parent>,
 }
 
-/// Multiplies matrices of tensors with at least two dimensions, broadcast over the others. `wanted` is another shape
-/// for the result, which is not a view of the product.
-fn matmul_into_shape(
-    a: &Tensor,
-    b: &Tensor,
-    dtype: DType,
-    wanted: Option<&[usize]>,
-    parent: Option<Parent>,
-) -> Result<Tensor> {
-    let (batch_a, [rows, _]) = split_shape(a)?;
-    let (batch_b, [_, columns]) = split_shape(b)?;
-    check_inner_dims(a, b)?;
-    check_same_dtype(OP, a, b)?;
-    let batch = broadcast(OP, batch_a, batch_b).map_err(|_| {
-        let [sizes_a, sizes_b] = [batch_a, batch_b].map(Tuple);
-        err_shapes(OP, format!("batch dimensions {sizes_a} and {sizes_b} cannot be broadcast"), a, b)
-    })?;
-    let mut shape = batch.clone();
-    shape.extend([rows, columns]);
-    let args = MatmulArgs { a, b, batch: &batch, shape: wanted.unwrap_or(&shape), dtype };
-    let composite = parent.map(|parent| parent.composite(a.dtype()));
-    let out = MATMUL.call(&MatmulCall::new(a, b), composite, &args)?;
-    let name = if shape.len() > 2 { "BmmBackward0" } else { "MmBackward0" };
-    if let Some(mut builder) = NodeBuilder::new(name, &[a, b])? {
-        let (right, left) = (builder.save_for(0, b)?, builder.save_for(1, a)?);
-        let dtype = a.dtype();
-        builder.set_history(&out, move |ctx, gradient| {
-            let gradient = &gradient.cast(dtype)?.reshaped(&shape)?;
-            Ok(vec![
-                ctx.gradient(0, || batch_matmul(parent, gradient, &ctx.saved(right)?.transpose(-1, -2)?))?,
-                ctx.gradient(1, || batch_matmul(parent, &ctx.saved(left)?.transpose(-1, -2)?, gradient))?,
-            ])
+impl<'a> Product<'a> {
+    /// Multiplies matrices of tensors, broadcast over the dimensions before the last two. A vector is a row on the left and a
+    /// column on the right. `wanted` is another shape for the result, which is not a view of the product.
+    fn new(
+        a: &'a Tensor,
+        b: &'a Tensor,
+        dtype: DType,
+        wanted: Option<&[usize]>,
+        parent: Option<Parent>,
+    ) -> Result<Self> {
+        // The node has edges to the vectors.
+        let vector =
+            |operand: &Tensor| (operand.ndim() == 1 && operand.requires_grad()).then(|| operand.detach());
+        let (row, column) = (vector(a), vector(b));
+        let left = &*matrix(row.as_ref().unwrap_or(a), 0)?;
+        let right = &*matrix(column.as_ref().unwrap_or(b), 1)?;
+        let (batch_left, [rows, _]) = split_shape(left)?;
+        let (batch_right, [_, columns]) = split_shape(right)?;
+        check_inner_dims(left, right)?;
+        check_same_dtype(OP, left, right)?;
+        let batch = broadcast(OP, batch_left, batch_right).map_err(|_| {
+            let [sizes_left, sizes_right] = [batch_left, batch_right].map(Tuple);
+            let problem = format!("batch dimensions {sizes_left} and {sizes_right} cannot be broadcast");
+            err_shapes(OP, problem, left, right)
         })?;
+        let mut shape = batch.clone();
+        shape.extend([rows, columns]);
+        let args = MatmulArgs { a: left, b: right, batch: &batch, shape: wanted.unwrap_or(&shape), dtype };
+        let composite = parent.map(|parent| parent.composite(a.dtype()));
+        let out = MATMUL.call(&MatmulCall::new(left, right), composite, &args)?;
+        Ok(Product { a, b, out, shape, parent })
     }
-    Ok(out)
+
+    /// Records the product and returns it.
+    fn recorded(self) -> Result<Tensor> {
+        let name = match (self.a.ndim(), self.b.ndim()) {
+            (1, 1) => "DotBackward0",
+            (_, 1) => "MvBackward0",
+            _ if self.shape.len() > 2 => "BmmBackward0",
+            _ => "MmBackward0",
+        };
+        if let Some(mut builder) = NodeBuilder::new(name, &[self.a, self.b])? {
+            let backward = ProductBackward::new(&mut builder, 0, &self)?;
+            builder
+                .set_history(&self.out, move |ctx, gradient| Ok(backward.gradients(ctx, gradient)?.into()))?;
+        }
+        Ok(self.out)
+    }
+
+    /// Records and returns `out`, which is `beta * input` plus `alpha` times the product.
+    fn recorded_in_sum(
+        self,
+        name: &'static str,
+        input: &Tensor,
+        [beta, alpha]: [Scalar; 2],
+        out: Tensor,
+    ) -> Result<Tensor> {
+        if let Some(mut builder) = NodeBuilder::new(name, &[input, self.a, self.b])? {
+            let backward = ProductBackward::new(&mut builder, 1, &self)?;
+            let shape = self.out.shape().to_vec();
+            builder.set_history(&out, move |ctx, gradient| {
+                let scaled = |factor: Scalar| {
+                    if factor == NO_FACTOR { Ok(gradient.clone()) } else { gradient.mul(factor) }
+                };
+                let of_input = ctx.gradient(0, || scaled(beta))?;
+                // A bias may have more dimensions than the product.
+                let of_product = sum_to(&scaled(alpha)?, &shape)?;
+                let [of_left, of_right] = backward.gradients(ctx, &of_product)?;
+                Ok(vec![of_input, of_left, of_right])
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+/// The gradients of a product whose operands are the inputs of a node from `first` on.
+struct ProductBackward {
+    first: usize,
+    /// The indices of the saved operands.
+    left: usize,
+    right: usize,
+    are_vectors: [bool; 2],
+    dtype: DType,
+    shape: Vec<usize>,
+    parent: Option<Parent>,
+}
+
+impl ProductBackward {
+    fn new(builder: &mut NodeBuilder, first: usize, product: &Product<'_>) -> Result<Self> {
+        let Product { a, b, shape, parent, .. } = product;
+        let (right, left) = (builder.save_for(first, b)?, builder.save_for(first + 1, a)?);
+        let are_vectors = [a, b].map(|operand| operand.ndim() == 1);
+        let parent = parent.filter(|parent| parent.node.is_some());
+        Ok(ProductBackward {
+            first,
+            left,
+            right,
+            are_vectors,
+            dtype: a.dtype(),
+            shape: shape.clone(),
+            parent,
+        })
+    }
+
+    fn gradients(&self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<[Option<Tensor>; 2]> {
+        let gradient = &gradient.cast(self.dtype)?.reshaped(&self.shape)?;
+        let product = |left: &Tensor, right: &Tensor, is_vector: bool| {
+            let out = Product::new(left, right, self.dtype, None, self.parent)?.recorded()?;
+            if is_vector { out.flatten() } else { Ok(out) }
+        };
+        let transposed = |saved, dim| matrix(&ctx.saved(saved)?, dim)?.transpose(-1, -2);
+        let [is_row, is_column] = self.are_vectors;
+        Ok([
+            ctx.gradient(self.first, || product(gradient, &transposed(self.right, 1)?, is_row))?,
+            ctx.gradient(self.first + 1, || product(&transposed(self.left, 0)?, gradient, is_column))?,
+        ])
+    }
+}
+
+/// Returns an operand as a matrix: a vector with a new dimension.
+fn matrix(operand: &Tensor, dim: i64) -> Result<Cow<'_, Tensor>> {
+    if operand.ndim() == 1 { operand.unsqueeze(dim).map(Cow::Owned) } else { Ok(Cow::Borrowed(operand)) }
 }
 
 /// Splits the shape into the batch sizes, and the rows and columns.
@@ -103,6 +200,11 @@ fn split_shape(tensor: &Tensor) -> Result<(&[usize], [usize; 2])> {
         [batch @ .., rows, columns] => Ok((batch, [*rows, *columns])),
         _ => Err(err_shapes(OP, "an operand is not a matrix", tensor, tensor)),
     }
+}
+
+/// Returns the sizes of the dimensions before the last two.
+fn batch_sizes(tensor: &Tensor) -> &[usize] {
+    tensor.shape().get(..tensor.ndim().saturating_sub(2)).unwrap_or_default()
 }
 
 /// Returns the error for operands whose shapes do not fit.
@@ -128,20 +230,13 @@ impl Tensor {
     /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(other)?;
-        matmul_into_shape(&a, &b, self.dtype(), Some(&shape), None)
+        Product::new(&a, &b, self.dtype(), Some(&shape), None)?.recorded()
     }
 
-    /// Computes a matrix product that is part of the composite operation `parent`. A product of 16-bit floats is not
-    /// rounded if `is_term`, because the operation adds to it.
-    pub(crate) fn matmul_in(
-        &self,
-        parent: impl Into<Parent>,
-        other: &Tensor,
-        is_term: bool,
-    ) -> Result<Tensor> {
+    /// Computes a matrix product that is part of the composite operation `parent`.
+    pub(crate) fn matmul_in(&self, parent: impl Into<Parent>, other: &Tensor) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(other)?;
-        let dtype = if is_term { self.dtype().compute() } else { self.dtype() };
-        matmul_into_shape(&a, &b, dtype, Some(&shape), Some(parent.into()))
+        Product::new(&a, &b, self.dtype(), Some(&shape), Some(parent.into()))?.recorded()
     }
 
     /// Returns the choice of a kernel for `self.matmul(other)` now, without running it.
@@ -150,6 +245,7 @@ impl Tensor {
     /// Fails as [`matmul`](Tensor::matmul) does for shapes, types and devices that do not fit.
     pub fn explain_matmul(&self, other: &Tensor) -> Result<Call> {
         let Prepared { a, b, .. } = self.prepare_matmul(other)?;
+        let (a, b) = (matrix(&a, 0)?, matrix(&b, 1)?);
         check_same_dtype(OP, &a, &b)?;
         check_device(OP, &a, &b)?;
         let call = MATMUL.explain(&MatmulCall::new(&a, &b));
@@ -161,20 +257,22 @@ impl Tensor {
     fn prepare_matmul(&self, other: &Tensor) -> Result<Prepared> {
         let (m, n) = (self.ndim(), other.ndim());
         check_inner_dims(self, other)?;
-        let a = if m == 1 { self.unsqueeze(0)? } else { self.clone() };
-        let b = if n == 1 { other.unsqueeze(1)? } else { other.clone() };
         let rows = self.shape().iter().rev().nth(1);
         let columns = if n == 1 { None } else { other.shape().last() };
         // Batch sizes that cannot be broadcast are reported by the product.
-        let batch = broadcast(OP, split_shape(&a)?.0, split_shape(&b)?.0).unwrap_or_default();
+        let batch = broadcast(OP, batch_sizes(self), batch_sizes(other)).unwrap_or_default();
         let shape: Vec<usize> = batch.into_iter().chain(rows.copied()).chain(columns.copied()).collect();
-        // A batch of matrices times one matrix is computed as one tall matrix times that matrix.
-        let a = if a.ndim() > 2 && b.ndim() == 2 && a.is_contiguous() {
-            let (columns, rows) = (a.shape().last().copied(), a.shape().iter().rev().skip(1).product());
-            a.reshaped(&[rows, columns.unwrap_or(1)])?
+        // As in PyTorch the node of a product with a vector on the right has an edge to the vector.
+        let a = if m == 1 && n > 1 {
+            self.unsqueeze(0)?
+        } else if m > 2 && n <= 2 && self.is_contiguous() {
+            // A batch of matrices times one matrix is computed as one tall matrix times that matrix.
+            let (columns, rows) = (self.shape().last().copied(), self.shape().iter().rev().skip(1).product());
+            self.reshaped(&[rows, columns.unwrap_or(1)])?
         } else {
-            a
+            self.clone()
         };
+        let b = if n == 1 && a.ndim() > 2 { other.unsqueeze(1)? } else { other.clone() };
         Ok(Prepared { a, b, shape })
     }
 
@@ -203,13 +301,13 @@ impl Tensor {
         if left.ndim() != 2 || right.ndim() != 2 {
             return Err(err_shapes(OP, "mat1 and mat2 must be matrices", left, right));
         }
-        self.add_product(OP, left, right, beta, alpha)
+        self.add_product((OP, ADDMM), left, right, beta, alpha)
     }
 
     /// Returns `beta * self + alpha * (left @ right)` for operands that `op` has checked.
     pub(crate) fn add_product(
         &self,
-        op: &'static str,
+        (op, node): (&'static str, &'static str),
         left: &Tensor,
         right: &Tensor,
         beta: Scalar,
@@ -217,24 +315,23 @@ impl Tensor {
     ) -> Result<Tensor> {
         check_same_dtype(op, self, left)?;
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
-        let product = left.matmul_in(op, right, true)?;
-        if !self.shape().is_empty() && broadcast(op, self.shape(), product.shape())? != product.shape() {
-            return Err(err_shapes(op, "input must be broadcastable to the product", self, &product));
+        let Prepared { a, b, shape } = left.prepare_matmul(right)?;
+        let product = Product::new(&a, &b, self.dtype().compute(), Some(&shape), Some(op.into()))?;
+        if !self.shape().is_empty() && broadcast(op, self.shape(), &shape)? != shape {
+            return Err(err_shapes(op, "input must be broadcastable to the product", self, &product.out));
         }
-        let scaled = scale_by_alpha(op, (&product).into(), (&product).into(), ("alpha", alpha))?;
-        let scaled = scaled.into_tensor(&product)?;
-        let input = scale_by_alpha(op, (&product).into(), self.into(), ("beta", beta))?.into_tensor(self)?;
-        let scaled = if is_zero(alpha) { product.zeros_with_history()? } else { scaled };
-        match is_zero(beta) {
-            true if self.requires_grad() => add_products(&scaled, &self.zeros_with_history()?, self.dtype()),
-            true => scaled.cast(self.dtype()),
-            false => add_products(&scaled, &input, self.dtype()),
-        }
-    }
-
-    /// Returns zeros with the history of this tensor, even if its elements are infinite or NaN.
-    fn zeros_with_history(&self) -> Result<Tensor> {
-        self.unsqueeze(0)?.slice(0, None, Some(0), 1)?.sum(Some(&[0]), false)
+        let out = &product.out;
+        let scaled = scale_by_alpha(op, out.into(), out.into(), ("alpha", alpha))?;
+        let input = scale_by_alpha(op, out.into(), self.into(), ("beta", beta))?;
+        let factors = [input.alpha, scaled.alpha];
+        let zeros = if is_zero(alpha) { Some(Tensor::zeros(&shape, out.options())?) } else { None };
+        let scaled = zeros.as_ref().map_or(scaled.operand(), Operand::Tensor);
+        let out = if is_zero(beta) {
+            iterate::cast(&scaled.tensor(self.dtype())?, self.dtype())?
+        } else {
+            add_products(scaled, input.operand(), self.dtype())?
+        };
+        product.recorded_in_sum(node, self, factors, out)
     }
 
     /// Returns `self @ weight.T + bias`: the linear layer of `torch.nn.functional`. `weight` has the shape
@@ -253,13 +350,18 @@ impl Tensor {
         self.check_linear(weight, bias)?;
         let (parent, weight) = (parent.into(), if weight.ndim() == 2 { weight.t()? } else { weight.clone() });
         let out = match bias {
-            Some(bias) if bias.dtype() == self.dtype() => self
-                .matmul_in(parent, &weight, true)
-                .and_then(|product| add_products(&product, bias, self.dtype())),
-            Some(bias) => self.matmul_in(parent, &weight, false).and_then(|product| product.add(bias)),
-            None => self.matmul_in(parent, &weight, false),
+            Some(bias) if bias.dtype() == self.dtype() => self.linear_with_bias(parent, &weight, bias),
+            Some(bias) => self.matmul_in(parent, &weight).and_then(|product| product.add(bias)),
+            None => self.matmul_in(parent, &weight),
         };
         out.map_err(|error| error.during(LINEAR))
+    }
+
+    fn linear_with_bias(&self, parent: Parent, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
+        let Prepared { a, b, shape } = self.prepare_matmul(weight)?;
+        let product = Product::new(&a, &b, self.dtype().compute(), Some(&shape), Some(parent))?;
+        let out = add_products(&product.out, bias, self.dtype())?;
+        product.recorded_in_sum(ADDMM, bias, [NO_FACTOR; 2], out)
     }
 
     /// Returns an error unless the shapes of a linear layer fit.

@@ -38,7 +38,7 @@ impl Tensor {
         if matrix.ndim() != 2 || vector.ndim() != 1 {
             return Err(err_shapes(op, "mat must be a matrix and vec a vector", matrix, vector));
         }
-        self.add_product(op, matrix, vector, beta, alpha)
+        self.add_product((op, "AddmvBackward0"), matrix, vector, beta, alpha)
     }
 
     /// Returns `beta * self + alpha * (left @ right)` for batches of matrices, like [`addmv`](Tensor::addmv).
@@ -48,6 +48,6 @@ impl Tensor {
             let problem = "batch1 and batch2 must have 3 dimensions, with equal first sizes";
             return Err(err_shapes(op, problem, left, right));
         }
-        self.add_product(op, left, right, beta, alpha)
+        self.add_product((op, "BaddbmmBackward0"), left, right, beta, alpha)
     }
 }

@@ -27,7 +27,8 @@ impl Tensor {
             let products = loops::fold(1, i64::times, i64::times, |product: i64| product);
             reduce(op, &input, &over.mask, to, &products)?
         };
-        if let Some(builder) = NodeBuilder::new("ProdBackward0", &[&input])? {
+        let node = if dim.is_some() { "ProdBackward1" } else { "ProdBackward0" };
+        if let Some(builder) = NodeBuilder::new(node, &[&input])? {
             let ones = over.shape(true).to_vec();
             builder.set_history_saving(&input, &out, move |input, gradient| {
                 prod_backward(input, &gradient.reshaped(&ones)?, dim)

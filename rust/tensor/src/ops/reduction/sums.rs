@@ -121,7 +121,8 @@ impl Tensor {
     pub fn sum(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
         let over = reduced_dims("sum", self.shape(), dims)?;
         let out = iterate::sum("sum", self, &over.mask, over.shape(keepdim))?;
-        if let Some(builder) = NodeBuilder::new("SumBackward0", &[self])? {
+        let node = if dims.is_some() { "SumBackward1" } else { "SumBackward0" };
+        if let Some(builder) = NodeBuilder::new(node, &[self])? {
             let (ones, before) = (over.keepdim_shape, signed_sizes(self.shape()));
             builder.set_history(&out, move |_, gradient| {
                 Ok(vec![Some(gradient.reshaped(&ones)?.expand(&before)?)])
@@ -157,7 +158,8 @@ impl Tensor {
         check_floating_point(op, self)?;
         let over = reduced_dims(op, self.shape(), dims)?;
         let total = iterate::mean(op, self, &over.mask, over.shape(keepdim), over.count)?;
-        if let Some(builder) = NodeBuilder::new("MeanBackward0", &[self])? {
+        let node = if dims.is_some() { "MeanBackward1" } else { "MeanBackward0" };
+        if let Some(builder) = NodeBuilder::new(node, &[self])? {
             // An empty tensor has an empty gradient, which must not become NaN when it is summed.
             let (ones, before, count) =
                 (over.keepdim_shape, signed_sizes(self.shape()), over.count.max(1) as f64);

@@ -2,8 +2,8 @@
 
 use crate::error::Tuple;
 use crate::layout::{
-    Layout, checked_ndim, checked_numel, distinct_dims, infer_size, signed, sizes_and_strides, view_strides,
-    wrap_argument, wrap_dim, wrap_index,
+    Layout, checked_ndim, checked_numel, distinct_dims, infer_size, signed, signed_sizes, sizes_and_strides,
+    view_strides, wrap_argument, wrap_dim, wrap_index,
 };
 use crate::ops::reduction::sums::sum_to;
 use crate::recording::{NodeBuilder, track_view};
@@ -116,6 +116,10 @@ impl Tensor {
 
     /// Returns a view with two dimensions exchanged.
     pub fn transpose(&self, first: i64, second: i64) -> Result<Tensor> {
+        self.transposed("TransposeBackward0", first, second)
+    }
+
+    fn transposed(&self, node: &'static str, first: i64, second: i64) -> Result<Tensor> {
         let op = "transpose";
         let a = wrap_argument(op, "dim0", first, self.ndim())?;
         let b = wrap_argument(op, "dim1", second, self.ndim())?;
@@ -124,14 +128,15 @@ impl Tensor {
             dims.swap(a, b);
         }
         let layout = layout(self.storage_offset(), dims);
-        view(self, "TransposeBackward0", layout, move |gradient| gradient.transpose(first, second))
+        view(self, node, layout, move |gradient| gradient.transpose(first, second))
     }
 
     /// Returns the transpose of a matrix, as a view. A tensor with fewer dimensions is unchanged.
     pub fn t(&self) -> Result<Tensor> {
+        let node = "TBackward0";
         match self.ndim() {
-            0 | 1 => self.transpose(0, 0),
-            2 => self.transpose(0, 1),
+            0 | 1 => self.transposed(node, 0, 0),
+            2 => self.transposed(node, 0, 1),
             _ => {
                 let expected = "have at most 2 dimensions (transpose() exchanges any two)";
                 Err(Error::shape("t", "input", expected, self.shape()))
@@ -158,7 +163,8 @@ impl Tensor {
         let dims = dims.filter(|&(at, (size, _))| size != 1 || only.is_some_and(|only| only != at));
         let layout = layout(self.storage_offset(), dims.map(|(_, pair)| pair).collect());
         let before = self.shape().to_vec();
-        view(self, "SqueezeBackward0", layout, move |gradient| gradient.reshaped(&before))
+        let node = if only.is_some() { "SqueezeBackward1" } else { "SqueezeBackward0" };
+        view(self, node, layout, move |gradient| gradient.reshaped(&before))
     }
 
     /// Returns a view in which dimensions of size 1 are repeated without a copy. A size of -1 is unchanged; new
@@ -192,6 +198,11 @@ impl Tensor {
         checked_numel(op, &layout.shape, self.dtype().size())?;
         let before = self.shape().to_vec();
         view(self, "ExpandBackward0", layout, move |gradient| sum_to(gradient, &before))
+    }
+
+    /// Like [`expand`](Tensor::expand); the tensor itself if it has the shape.
+    pub(crate) fn expanded(&self, shape: &[usize]) -> Result<Tensor> {
+        if self.shape() == shape { Ok(self.clone()) } else { self.expand(&signed_sizes(shape)) }
     }
 
     /// Returns a view at one index of a dimension, without that dimension.

@@ -35,7 +35,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     // Each operand is scaled by the square root, as in PyTorch, so that fewer products overflow.
     let root = args.scale.abs().sqrt();
     let query = query.mul(root.copysign(args.scale))?;
-    let mut scores = query.matmul_in(OP, &key.transpose(-2, -1)?.mul(root)?, false)?;
+    let mut scores = query.matmul_in(OP, &key.transpose(-2, -1)?.mul(root)?)?;
     if args.is_causal {
         let [.., rows, columns] = scores.shape() else { return Err(Error::no_dimensions(OP)) };
         scores = scores.add(&causal_mask(*rows, *columns, scores.options())?)?;
@@ -43,7 +43,7 @@ fn attention(args: &AttentionArgs<'_>) -> Result<Tensor> {
     if let Some(mask) = args.mask {
         scores = scores.add(&additive_mask(mask, scores.dtype())?)?;
     }
-    scores.safe_softmax()?.matmul_in(OP, &value, false)
+    scores.safe_softmax()?.matmul_in(OP, &value)
 }
 
 /// Returns keys or values with `count` heads, each of which is repeated as often as necessary.

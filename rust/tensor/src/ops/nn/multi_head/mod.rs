@@ -245,10 +245,10 @@ fn attend(
     let mask = if is_hint { None } else { merged_mask(args, &query)? };
     let (heads, weights) = if needs_scores && !is_hint {
         let scale = 1.0 / (query.shape().last().copied().unwrap_or(1) as f64).sqrt();
-        let scores = query.mul(scale)?.matmul_in(NAME, &key.transpose(-2, -1)?, false)?;
+        let scores = query.mul(scale)?.matmul_in(NAME, &key.transpose(-2, -1)?)?;
         let scores = mask.map_or(Ok(scores.clone()), |mask| scores.add(&mask))?;
         let weights = scores.softmax(-1)?;
-        (weights.matmul_in(NAME, &value, false)?, args.need_weights.then_some(weights))
+        (weights.matmul_in(NAME, &value)?, args.need_weights.then_some(weights))
     } else {
         let options =
             AttentionOptions { mask: mask.as_ref(), is_causal: is_hint, ..AttentionOptions::default() };

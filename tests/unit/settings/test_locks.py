@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from interlock._core.state import HeldLocks
-from interlock.settings import _turns
+from interlock.settings import _locks
 
 
 def on_thread(function: Callable[[], object]) -> object:
@@ -71,9 +71,9 @@ def test_error_of_a_lock_releases_the_others() -> None:
     assert is_free(lock)
 
 
-def test_call_goes_on_without_a_turn_that_another_thread_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_turns, "LONGEST_WAIT", 0.01)
+def test_call_goes_on_without_a_lock_that_another_thread_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_locks, "LONGEST_WAIT", 0.01)
     lock = threading.RLock()
     with lock:
-        assert on_thread(lambda: _turns.try_in((lock,), 0.0, int)) is NotImplemented
-        assert on_thread(lambda: _turns.call_in((lock,), int, "7")) == 7
+        assert on_thread(lambda: _locks.try_locked((lock,), 0.0, int)) is NotImplemented
+        assert on_thread(lambda: _locks.call_locked((lock,), int, "7")) == 7
