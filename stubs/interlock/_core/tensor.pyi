@@ -6422,7 +6422,8 @@ def arange(
 ) -> Tensor:
     """Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 
-    Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+    Each argument is a number or a tensor with one element. There are `(end - start) / step` numbers, rounded up. For an
+    integer dtype they begin with the truncated `start` and have the truncated `step`, as in PyTorch.
 
     Args:
         start: The first number, or the bound if `end` is None; None means 0.
@@ -6436,8 +6437,8 @@ def arange(
         out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
-        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
-            an argument.
+        ArgumentError: `step` is 0 or has the wrong sign, an argument is not finite, or the dtype is an integer dtype and
+            int64 cannot hold an argument.
         TypeError: Neither `start` nor `end` is passed.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.

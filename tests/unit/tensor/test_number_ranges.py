@@ -187,16 +187,35 @@ def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
     assert (target(interlock.float32) < 1e39).tolist() == [True, True]
 
 
-def test_arange_of_integers_converts_each_argument() -> None:
-    whole = interlock.int64
-    assert interlock.arange(1.9, 5.9, 1.9, dtype=whole).tolist() == [1, 2, 3, 4]
-    assert interlock.arange(1.5, dtype=whole).tolist() == [0]
-    assert interlock.arange(5.5, 1, -1.5, dtype=whole).tolist() == [5, 4, 3, 2]
-    with pytest.raises(RuntimeError, match="arange: step must not be 0"):
-        interlock.arange(0, 5, 0.5, dtype=whole)
-    for arguments, name in (((1e300, 1e300), "start"), ((0, 1e19), "end"), ((0, 5, INF), "step")):
+@pytest.mark.parametrize("dtype", [interlock.int64, interlock.int32, interlock.int8])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((2.5,), [0, 1, 2]),
+        ((1.9, 5.9, 1.9), [1, 2, 3]),
+        ((5.5, 1, -1.5), [5, 4, 3]),
+        ((0.7, -2.2, -1), [0, -1, -2]),
+        ((0.9, 0.1, -1), [0]),
+        ((0, 5, 1.5), [0, 1, 2, 3]),
+        ((0, 1, 0.25), [0, 0, 0, 0]),
+        ((-1.5, 0.5, 0.5), [-1, -1, -1, -1]),
+    ],
+)
+def test_arange_of_integers_counts_before_it_truncates(
+    dtype: interlock.dtype, arguments: tuple[float, ...], expected: list[int]
+) -> None:
+    assert interlock.arange(*arguments, dtype=dtype).tolist() == expected
+    assert interlock.arange(*arguments, out=interlock.empty(0, dtype=dtype)).tolist() == expected
+
+
+def test_arange_refuses_numbers_beyond_int64_and_steps_without_end() -> None:
+    for arguments, name in (((1e300, 1e300), "start"), ((0, 1e19), "end"), ((0, 5, 1e19), "step")):
         with pytest.raises(ArgumentError, match=f"arange: {name} must be a number that int64 can hold"):
-            interlock.arange(*arguments, dtype=whole)
+            interlock.arange(*arguments, dtype=interlock.int64)
+    for arguments, problem in (((2.5, 2.1), "negative"), ((0, 5, -0.0), "not be 0"), ((0, 5, INF), "finite")):
+        for dtype in (interlock.int64, interlock.float32):
+            with pytest.raises(ArgumentError, match=f"arange: step must .*{problem}"):
+                interlock.arange(*arguments, dtype=dtype)
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (2, 3), (1 << 40, 3)])

@@ -27,7 +27,8 @@ fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> P
 
 /// Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 ///
-/// Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+/// Each argument is a number or a tensor with one element. There are `(end - start) / step` numbers, rounded up. For an
+/// integer dtype they begin with the truncated `start` and have the truncated `step`, as in PyTorch.
 ///
 /// Args:
 ///     start: The first number, or the bound if `end` is None; None means 0.
@@ -36,8 +37,8 @@ fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> P
 ///     dtype: The element type. None means int64, or float32 if an argument is a float.
 ///
 /// Raises:
-///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
-///         an argument.
+///     ArgumentError: `step` is 0 or has the wrong sign, an argument is not finite, or the dtype is an integer dtype and
+///         int64 cannot hold an argument.
 ///     TypeError: Neither `start` nor `end` is passed.
 ///
 /// Example:
