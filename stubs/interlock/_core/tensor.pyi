@@ -3348,6 +3348,8 @@ class Tensor:
             rtol: The relative tolerance.
             atol: The absolute tolerance.
             equal_nan: Whether NaN is close to NaN.
+        Differences of integers and bools are computed in float64.
+
 
         Returns:
             A bool tensor. Infinities are close only to themselves.
@@ -9308,6 +9310,8 @@ def isclose(
         DTypeError: The dtypes differ.
         ArgumentError: A tolerance is negative.
         ShapeError: The shapes cannot be broadcast.
+
+    Differences of integers and bools are computed in float64.
 
     Example:
         >>> import interlock

@@ -237,3 +237,14 @@ def test_equal_compares_shapes_and_elements() -> None:
     assert x.equal(interlock.tensor([1.0, 2.0]))
     assert not interlock.equal(x, interlock.tensor([[1, 2]]))
     assert not interlock.tensor([NAN]).equal(interlock.tensor([NAN]))
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_closeness_of_integers_whose_difference_wraps(dtype: interlock.dtype) -> None:
+    least, largest = interlock.iinfo(dtype).min, interlock.iinfo(dtype).max
+    x = interlock.tensor([least, largest, 0], dtype=dtype)
+    y = interlock.tensor([0, least, largest], dtype=dtype)
+    assert x.isclose(y).tolist() == [least == 0, False, False]
+    assert not interlock.allclose(x[1:], y[1:])
+    assert x.isclose(y, rtol=0, atol=2.0**64).all()
+    assert x.isclose(y, rtol=0, atol=(largest - least) / 4).tolist() == [least == 0, False, False]
+
+
