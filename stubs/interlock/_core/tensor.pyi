@@ -9837,7 +9837,8 @@ def logspace(
         end: The last exponent, or a tensor with one element.
         steps: The number of elements.
         base: The base.
-        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        dtype: The element type; None means float32. For integers the bounds of several exponents and the numbers are
+            truncated.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9845,7 +9846,7 @@ def logspace(
         out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
-        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound or the only power.
         DTypeError: The dtype is bool.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.

@@ -99,10 +99,11 @@ fn linspace(
 ///     end: The last exponent, or a tensor with one element.
 ///     steps: The number of elements.
 ///     base: The base.
-///     dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+///     dtype: The element type; None means float32. For integers the bounds of several exponents and the numbers are
+///         truncated.
 ///
 /// Raises:
-///     ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+///     ArgumentError: `steps` is negative, or the dtype cannot hold a bound or the only power.
 ///     DTypeError: The dtype is bool.
 ///
 /// Example:
