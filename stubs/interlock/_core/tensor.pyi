@@ -1596,6 +1596,7 @@ class Tensor:
             value: A number; None means 1.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: Neither `tensor1` nor `tensor2` is floating point.
             ShapeError: The shapes cannot be broadcast.
         """
@@ -1613,6 +1614,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: Neither `tensor1` nor `tensor2` is floating point.
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
@@ -1629,6 +1631,7 @@ class Tensor:
             value: A number; None means 1.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: The promoted dtype is bool.
             ShapeError: The shapes cannot be broadcast.
         """
@@ -1646,6 +1649,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: The promoted dtype is bool.
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
@@ -1668,6 +1672,7 @@ class Tensor:
             A matrix of shape [n, m].
 
         Raises:
+            ArgumentError: The dtype cannot hold `beta` or `alpha`.
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
@@ -1688,6 +1693,7 @@ class Tensor:
             A vector of shape [n].
 
         Raises:
+            ArgumentError: The dtype cannot hold `beta` or `alpha`.
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
@@ -1999,6 +2005,7 @@ class Tensor:
             A tensor of shape [b, n, m].
 
         Raises:
+            ArgumentError: The dtype cannot hold `beta` or `alpha`.
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
@@ -5520,6 +5527,9 @@ class Tensor:
         Args:
             condition: A bool tensor.
             other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: The promoted dtype cannot hold the number.
         """
     def zero_(self) -> Tensor:
         """Set all elements of a tensor to 0.
@@ -6115,6 +6125,7 @@ def addcdiv(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold `value`.
         DTypeError: Neither `tensor1` nor `tensor2` is floating point.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
@@ -6144,6 +6155,7 @@ def addcmul(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold `value`.
         DTypeError: The promoted dtype is bool.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
@@ -6178,6 +6190,7 @@ def addmm(
         A matrix of shape [n, m].
 
     Raises:
+        ArgumentError: The dtype cannot hold `beta` or `alpha`.
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
@@ -6212,6 +6225,7 @@ def addmv(
         A vector of shape [n].
 
     Raises:
+        ArgumentError: The dtype cannot hold `beta` or `alpha`.
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
@@ -6787,6 +6801,7 @@ def baddbmm(
         A tensor of shape [b, n, m].
 
     Raises:
+        ArgumentError: The dtype cannot hold `beta` or `alpha`.
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
@@ -13134,6 +13149,7 @@ def where(
         A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold a number.
         DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.

@@ -184,6 +184,52 @@ def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
     assert (x + 1e300).tolist() == [INF, INF]
     assert x.mul_(-1e300).tolist() == [-INF, -INF]
     assert (target(interlock.int64) * 1e300).tolist() == [INF, INF]
+@pytest.mark.parametrize("value", [300, -300, 2**40])
+def test_where_refuses_a_number_out_of_range(value: int) -> None:
+    x = target(interlock.uint8)
+    for call in (
+        lambda: interlock.where(x == 1, value, x),
+        lambda: x.where(x == 1, value),
+        lambda: interlock.where(x == 1, 1e300, x.float()),
+    ):
+        with pytest.raises(ArgumentError, match=r"where: (input|other) must be a number that \w+ can hold"):
+            call()
+    assert interlock.where(x == 1, -1, x).tolist() == [255, 255]
+    assert interlock.where(x == 1, 2.5, x).tolist() == [2.5, 2.5]
+    assert interlock.where(x == 1, INF, x).tolist() == [INF, INF]
+    assert interlock.where(x == 1, 70000, x.half()).tolist() == [INF, INF]
+
+
+@pytest.mark.parametrize("value", [2**40, 300, 1e300])
+def test_factors_must_be_in_range_of_the_result_dtype(value: float) -> None:
+    x, factor = interlock.ones(1, 1, dtype=interlock.int8), int(value)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("addcmul: value", lambda: interlock.addcmul(x, x, x, value=value)),
+        ("addcmul_: value", lambda: x.addcmul_(x, x, value=value)),
+    ]
+    if factor < 2**63:
+        calls += [
+            ("addmm: alpha", lambda: interlock.addmm(x, x, x, alpha=factor)),
+            ("addmm: beta", lambda: interlock.addmm(x, x, x, beta=factor)),
+            ("addmv: alpha", lambda: interlock.addmv(x[0], x, x[0], alpha=factor)),
+            ("baddbmm: beta", lambda: interlock.baddbmm(x[None], x[None], x[None], beta=factor)),
+        ]
+    for name, call in calls:
+        with pytest.raises(ArgumentError, match=f"^{name} must be a number that int8 can hold"):
+            call()
+    assert x.item() == 1
+    assert interlock.addcmul(x, x, x, value=2.9).item() == 3
+
+
+def test_factors_of_halves_are_numbers_of_float32() -> None:
+    x = target(interlock.float16)
+    for operate in (interlock.addcmul, interlock.addcdiv):
+        assert operate(x, x, x * 0 + 0.5, value=INF).tolist() == [INF, INF]
+        with pytest.raises(ArgumentError, match="value must be a number that float32 can hold, got 1e39"):
+            operate(x, x, x, value=1e39)
+    assert interlock.addcmul(x, x, x * 0 + 0.5, value=100000.0).tolist() == [50016.0, 50016.0]
+
+
     assert (target(interlock.float32) < 1e39).tolist() == [True, True]
 
 

@@ -6,7 +6,7 @@ use interlock::backends::Node;
 use interlock::dispatch::{Call, Composite, Numerics};
 
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall, NATIVE, err_bools};
-use crate::error::Tuple;
+use crate::error::{Tuple, check_factor};
 use crate::layout::broadcast;
 use crate::ops::elementwise::arithmetic::{add_products, scale_by_alpha};
 use crate::ops::elementwise::operand::{check_device, check_same_dtype};
@@ -216,6 +216,8 @@ impl Tensor {
         alpha: Scalar,
     ) -> Result<Tensor> {
         check_same_dtype(op, self, left)?;
+        check_factor(beta, self.dtype(), op, "beta")?;
+        check_factor(alpha, self.dtype(), op, "alpha")?;
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
         let product = left.matmul_in(op, right, true)?;
         if !self.shape().is_empty() && broadcast(op, self.shape(), product.shape())? != product.shape() {
