@@ -3348,6 +3348,8 @@ class Tensor:
     ) -> Tensor:
         """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
+        Differences of integers and bools are computed in float64.
+
         See `interlock.isclose`.
 
         Args:
@@ -3355,8 +3357,6 @@ class Tensor:
             rtol: The relative tolerance.
             atol: The absolute tolerance.
             equal_nan: Whether NaN is close to NaN.
-        Differences of integers and bools are computed in float64.
-
 
         Returns:
             A bool tensor. Infinities are close only to themselves.
@@ -4314,7 +4314,7 @@ class Tensor:
         Raises:
             DTypeError: The elements are not floating point, or `dtype` is narrower.
             ArgumentError: `p` is another text.
-            ShapeError: `p` is infinite and there are no elements to reduce.
+            ShapeError: `p` is infinite or negative and there are no elements to reduce.
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
@@ -9311,6 +9311,8 @@ def isclose(
 ) -> Tensor:
     """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
+    Differences of integers and bools are computed in float64.
+
     Args:
         input: The tensor.
         other: The other tensor.
@@ -9325,8 +9327,6 @@ def isclose(
         DTypeError: The dtypes differ.
         ArgumentError: A tolerance is negative.
         ShapeError: The shapes cannot be broadcast.
-
-    Differences of integers and bools are computed in float64.
 
     Example:
         >>> import interlock
@@ -10783,7 +10783,7 @@ def norm(
     Raises:
         DTypeError: The elements are not floating point, or `dtype` is narrower.
         ArgumentError: `p` is another text.
-        ShapeError: `p` is infinite and there are no elements to reduce.
+        ShapeError: `p` is infinite or negative and there are no elements to reduce.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.

@@ -9,7 +9,7 @@ import interlock
 import numpy as np
 import pytest
 from interlock import Tensor
-from interlock.errors import DTypeError
+from interlock.errors import DTypeError, ShapeError
 
 from . import gradcheck
 
@@ -211,6 +211,15 @@ def test_all_and_any_match_numpy(dim: Any, keepdim: bool) -> None:
         np.testing.assert_array_equal(found.cpu().numpy(), expected)
     if not keepdim:
         np.testing.assert_array_equal(x.count_nonzero(dim).cpu().numpy(), np.count_nonzero(array, axis=dim))
+
+@pytest.mark.parametrize("order", [-1, -2.5, -INF, INF])
+def test_norm_of_nothing_has_no_smallest_or_largest_element(order: float) -> None:
+    for shape, dim in (((0,), None), ((0, 3), 0), ((3, 0), (0, 1))):
+        with pytest.raises(ShapeError, match="norm: input must have no reduced dimension of size 0"):
+            interlock.zeros(shape).norm(order, dim)
+    assert interlock.zeros(0, 3).norm(order, 1).tolist() == []
+    assert interlock.zeros(0).norm(0.5).item() == 0.0
+
 
 
 def test_truth_of_uint8_is_uint8_and_nan_is_true() -> None:
