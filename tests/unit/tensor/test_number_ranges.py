@@ -43,6 +43,9 @@ HELD = {
     interlock.float32: [INF, -INF, NAN, 3.4028234663852886e38, 2**62],
     interlock.float64: [INF, NAN, 1e300],
     interlock.bool: [INF, NAN, 1e300, 0.5],
+    interlock.int8: [127.9, -128, -128.0],
+    interlock.uint8: [255.7, -0.0],
+    interlock.int32: [2147483647.9],
 }
 
 
@@ -50,7 +53,9 @@ HELD = {
 @pytest.mark.parametrize(
     ("dtype", "value"),
     [(interlock.int64, value) for value in NO_INTEGERS]
-    + [(interlock.float32, value) for value in NO_SINGLES],
+    + [(interlock.float32, value) for value in NO_SINGLES]
+    + [(interlock.int8, value) for value in (128.0, -128.5, 300)]
+    + [(interlock.uint8, value) for value in (256.0, -0.5)],
 )
 def test_write_refuses_a_number_out_of_range(
     write: Callable[[interlock.Tensor, Any], object], dtype: interlock.dtype, value: float
@@ -63,12 +68,12 @@ def test_write_refuses_a_number_out_of_range(
 
 @pytest.mark.parametrize("dtype", HELD)
 def test_write_accepts_every_number_in_range_of_the_dtype(dtype: interlock.dtype) -> None:
-    kinds = {interlock.int64: np.int64, interlock.float32: np.float32, interlock.float64: np.float64}
     for value in HELD[dtype]:
-        expected = np.array([value]).astype(kinds.get(dtype, np.bool_))
+        expected = np.array([value]).astype(name_of(dtype))
         one = target(dtype)
         one[0] = value
-        for tensor in (target(dtype).fill_(value), interlock.full((2,), value, dtype=dtype), one):
+        made = interlock.tensor([value], dtype=dtype)
+        for tensor in (target(dtype).fill_(value), interlock.full((2,), value, dtype=dtype), one, made):
             assert tensor.dtype is dtype
             np.testing.assert_array_equal(tensor[:1].numpy(), expected)
 
@@ -179,11 +184,6 @@ def test_alpha_must_be_in_range_of_the_result_dtype() -> None:
     assert x.double().add(1, alpha=1e300).tolist() == [1e300, 1e300]
 
 
-def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
-    x = target(interlock.float32)
-    assert (x + 1e300).tolist() == [INF, INF]
-    assert x.mul_(-1e300).tolist() == [-INF, -INF]
-    assert (target(interlock.int64) * 1e300).tolist() == [INF, INF]
 @pytest.mark.parametrize("value", [300, -300, 2**40])
 def test_where_refuses_a_number_out_of_range(value: int) -> None:
     x = target(interlock.uint8)
@@ -230,6 +230,11 @@ def test_factors_of_halves_are_numbers_of_float32() -> None:
     assert interlock.addcmul(x, x, x * 0 + 0.5, value=100000.0).tolist() == [50016.0, 50016.0]
 
 
+def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
+    x = target(interlock.float32)
+    assert (x + 1e300).tolist() == [INF, INF]
+    assert x.mul_(-1e300).tolist() == [-INF, -INF]
+    assert (target(interlock.int64) * 1e300).tolist() == [INF, INF]
     assert (target(interlock.float32) < 1e39).tolist() == [True, True]
 
 
