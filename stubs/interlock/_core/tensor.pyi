@@ -935,7 +935,8 @@ class saved_tensors_hooks:
     applied. Inside another one, only the inner one is used.
 
     Args:
-        pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
+        pack_hook: Called with each tensor that is saved: a leaf itself, and an alias without history of another tensor. It
+            returns any object. It must not change the tensor.
         unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
             elements.
 
@@ -2239,7 +2240,8 @@ class Tensor:
         Args:
             memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
-    def broadcast_to(self, *args: SupportsIndex | _Sizes, size: _Sizes | None = None) -> Tensor:
+    @overload
+    def broadcast_to(self, first_size: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated, as `expand`.
 
         See `interlock.broadcast_to`.
@@ -2251,6 +2253,8 @@ class Tensor:
         Raises:
             ShapeError: A size other than 1 would change.
         """
+    @overload
+    def broadcast_to(self, *, size: _Sizes) -> Tensor: ...
     def byte(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is a
         uint8 tensor.
@@ -2778,7 +2782,8 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def expand(self, *args: SupportsIndex | _Sizes, size: _Sizes | None = None) -> Tensor:
+    @overload
+    def expand(self, first_size: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
         Args:
@@ -2794,6 +2799,8 @@ class Tensor:
             tensor([[1, 1, 1],
                     [2, 2, 2]])
         """
+    @overload
+    def expand(self, *, size: _Sizes) -> Tensor: ...
     def expand_as(self, other: Tensor) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
 
@@ -2862,7 +2869,8 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: `end_dim` is before `start_dim`.
         """
-    def flip(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    @overload
+    def flip(self, first_dims: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a copy with the elements of dimensions in reverse order.
 
         See `interlock.flip`.
@@ -2875,6 +2883,8 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: A dimension is named twice.
         """
+    @overload
+    def flip(self, *, dims: _Sizes) -> Tensor: ...
     def fliplr(self) -> Tensor:
         """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
 
@@ -4113,10 +4123,12 @@ class Tensor:
     negative_ = neg_
     def nelement(self) -> builtins.int:
         """Return the number of elements, as `numel`."""
+    @overload
     def new_empty(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
         device: _Device | None = None,
@@ -4145,6 +4157,17 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
             (2, 3)
         """
+    @overload
+    def new_empty(
+        self,
+        *,
+        size: _Sizes,
+        dtype: _DType | None = None,
+        layout: _Layout | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     def new_full(
         self,
         size: _Dims,
@@ -4178,10 +4201,12 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_full((2,), 7)
             tensor([7, 7])
         """
+    @overload
     def new_ones(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
         device: _Device | None = None,
@@ -4210,6 +4235,17 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_ones((2,))
             tensor([1, 1])
         """
+    @overload
+    def new_ones(
+        self,
+        *,
+        size: _Sizes,
+        dtype: _DType | None = None,
+        layout: _Layout | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     def new_tensor(
         self,
         data: _Nested | npt.NDArray[Any],
@@ -4243,10 +4279,12 @@ class Tensor:
             >>> interlock.tensor([1.5]).new_tensor([1, 2])
             tensor([1., 2.])
         """
+    @overload
     def new_zeros(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
         device: _Device | None = None,
@@ -4275,6 +4313,17 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_zeros(2)
             tensor([0, 0])
         """
+    @overload
+    def new_zeros(
+        self,
+        *,
+        size: _Sizes,
+        dtype: _DType | None = None,
+        layout: _Layout | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
         """Return the coordinates of the elements that are not zero. Waits for a device.
@@ -4362,7 +4411,8 @@ class Tensor:
         Raises:
             ShapeError: A tensor is not a vector.
         """
-    def permute(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    @overload
+    def permute(self, first_dims: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a view with permuted dimensions.
 
         See `interlock.permute`.
@@ -4375,6 +4425,8 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: A dimension is missing or named twice.
         """
+    @overload
+    def permute(self, *, dims: _Sizes) -> Tensor: ...
     def positive(self) -> Tensor:
         """Return the tensor itself.
 
@@ -4542,7 +4594,8 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def repeat(self, *args: SupportsIndex | _Sizes, repeats: _Sizes | None = None) -> Tensor:
+    @overload
+    def repeat(self, first_repeats: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a copy in which dimensions are repeated.
 
         Args:
@@ -4560,6 +4613,8 @@ class Tensor:
             tensor([[1, 2, 1, 2],
                     [1, 2, 1, 2]])
         """
+    @overload
+    def repeat(self, *, repeats: _Sizes) -> Tensor: ...
     def repeat_interleave(
         self,
         repeats: SupportsIndex | Tensor,
@@ -4583,7 +4638,8 @@ class Tensor:
             DTypeError: `repeats` is not an integer tensor.
             IndexError: The tensor does not have dimension `dim`.
         """
-    def reshape(self, *args: SupportsIndex | _Sizes, shape: _Sizes | None = None) -> Tensor:
+    @overload
+    def reshape(self, first_shape: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
 
         See `interlock.reshape`.
@@ -4595,6 +4651,8 @@ class Tensor:
         Raises:
             ShapeError: The number of elements differs.
         """
+    @overload
+    def reshape(self, *, shape: _Sizes) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return the elements in the shape of another tensor: a view if possible, else a copy.
 
@@ -4610,10 +4668,12 @@ class Tensor:
             >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
             tensor([0, 2, 1, 3])
         """
+    @overload
     def resize_(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         memory_format: _MemoryFormat | None = None,
     ) -> Tensor:
         """Change the shape in place; the tensor becomes contiguous.
@@ -4644,6 +4704,8 @@ class Tensor:
             tensor([[1, 2],
                     [3, 4]])
         """
+    @overload
+    def resize_(self, *, size: _Sizes, memory_format: _MemoryFormat | None = None) -> Tensor: ...
     def resize_as_(self, the_template: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
@@ -5233,7 +5295,8 @@ class Tensor:
             ArgumentError: The number of parts is not positive.
             IndexError: The tensor does not have dimension `dim`.
         """
-    def tile(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    @overload
+    def tile(self, first_dims: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 
         See `interlock.tile`.
@@ -5246,6 +5309,8 @@ class Tensor:
             ArgumentError: A number is negative.
             OutOfMemoryError: Not enough memory is available.
         """
+    @overload
+    def tile(self, *, dims: _Sizes) -> Tensor: ...
     def topk(
         self,
         k: SupportsIndex,
@@ -5478,9 +5543,8 @@ class Tensor:
             TypeError: Both `unbiased` and `correction` are given.
             IndexError: The tensor does not have dimension `dim`.
         """
-    def view(
-        self, *args: SupportsIndex | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None
-    ) -> Tensor:
+    @overload
+    def view(self, first_size: SupportsIndex | _Sizes | _DType, /, *args: SupportsIndex) -> Tensor:
         """Return a view with another shape, or the same bytes as elements of another dtype.
 
         If the elements of the dtype have another size, the last dimension becomes shorter or longer. A tensor of another dtype
@@ -5505,6 +5569,10 @@ class Tensor:
             >>> interlock.tensor([[1.0, -0.0]]).view(interlock.int16)
             tensor([[     0,  16256,      0, -32768]], dtype=interlock.int16)
         """
+    @overload
+    def view(self, *, size: _Sizes, dtype: None = None) -> Tensor: ...
+    @overload
+    def view(self, *, dtype: _DType, size: None = None) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view with the shape of another tensor.
 
@@ -6424,8 +6492,9 @@ def any(
         (tensor(True), tensor([True, True]))
     """
 
+@overload
 def arange(
-    start: _Number | None = None,
+    start: _Number,
     end: _Number | None = None,
     step: _Number | None = None,
     *,
@@ -6470,6 +6539,19 @@ def arange(
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
 
+@overload
+def arange(
+    *,
+    end: _Number,
+    start: _Number | None = None,
+    step: _Number | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def argmax(
     input: Tensor,
     dim: SupportsIndex | None = None,
@@ -7941,9 +8023,11 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: SupportsIndex | None =
                 [1., 2.]])
     """
 
+@overload
 def empty(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     memory_format: _MemoryFormat | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -7981,6 +8065,18 @@ def empty(
         (2, 3)
     """
 
+@overload
+def empty(
+    *,
+    size: _Sizes,
+    memory_format: _MemoryFormat | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def empty_like(
     input: Tensor,
     *,
@@ -10828,9 +10924,11 @@ def one_hot(tensor: Tensor, num_classes: SupportsIndex = -1) -> Tensor:
                 [1, 0, 0]])
     """
 
+@overload
 def ones(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
@@ -10864,6 +10962,17 @@ def ones(
         tensor([1, 1])
     """
 
+@overload
+def ones(
+    *,
+    size: _Sizes,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def ones_like(
     input: Tensor,
     *,
@@ -11156,9 +11265,11 @@ def quantized_linear(
         tensor([[4.]], size=(1, 1), dtype=interlock.quint8, scale=0.5, zero_point=10)
     """
 
+@overload
 def rand(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -11198,6 +11309,18 @@ def rand(
         (2, 3)
     """
 
+@overload
+def rand(
+    *,
+    size: _Sizes,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def rand_like(
     input: Tensor,
     *,
@@ -11235,10 +11358,11 @@ def rand_like(
         (2, 3)
     """
 
+@overload
 def randint(
-    low: SupportsIndex | None = None,
-    high: SupportsIndex | _Sizes | None = None,
-    size: _Dims | None = None,
+    low: SupportsIndex,
+    high: _Sizes,
+    size: None = None,
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
@@ -11279,6 +11403,48 @@ def randint(
         (tensor(3), tensor(4))
     """
 
+@overload
+def randint(
+    low: SupportsIndex,
+    high: SupportsIndex,
+    size: _Dims,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: SupportsIndex,
+    high: None = None,
+    *,
+    size: _Dims,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: None = None,
+    *,
+    high: SupportsIndex,
+    size: _Dims,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def randint_like(
     input: Tensor,
     low: SupportsIndex | None = None,
@@ -11321,9 +11487,11 @@ def randint_like(
         tensor([7., 7.])
     """
 
+@overload
 def randn(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -11363,6 +11531,18 @@ def randn(
         (2, 3)
     """
 
+@overload
+def randn(
+    *,
+    size: _Sizes,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def randn_like(
     input: Tensor,
     *,
@@ -13184,9 +13364,11 @@ def zero_(input: Tensor) -> Tensor:
         tensor([0., 0.])
     """
 
+@overload
 def zeros(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
@@ -13221,6 +13403,17 @@ def zeros(
                 [0., 0., 0.]])
     """
 
+@overload
+def zeros(
+    *,
+    size: _Sizes,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def zeros_like(
     input: Tensor,
     *,

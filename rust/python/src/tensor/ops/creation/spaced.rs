@@ -46,7 +46,14 @@ fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> P
 ///     tensor([0, 1, 2])
 ///     >>> interlock.arange(1, 2, 0.25)
 ///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
-#[tensor_op(function, example = "5")]
+#[tensor_op(
+    function,
+    example = "5",
+    overloads(
+        "(start: _Number, end: _Number | None = None, step: _Number | None = None, *, {options}) -> Tensor",
+        "(*, end: _Number, start: _Number | None = None, step: _Number | None = None, {options}) -> Tensor"
+    )
+)]
 fn arange(
     start: Option<Scalar>,
     end: Option<Scalar>,
