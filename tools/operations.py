@@ -4,11 +4,23 @@ Each operation is declared once, in Rust. `interlock._core.tensor._operations` r
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from interlock._core import tensor
 
 ROWS = tensor._operations()
+
+
+def with_sizes(signature: str) -> list[str]:
+    """Return the signatures of a function that accepts sizes as one or more arguments, or by name."""
+    separate = re.compile(r"\*args: (SupportsIndex \| _Sizes), (\w+): _Sizes \| None = None")
+    if not separate.search(signature):
+        return [signature]
+    return [
+        separate.sub(r"first_\2: \1, /, *args: SupportsIndex", signature),
+        separate.sub(r"*, \2: _Sizes", signature),
+    ]
 
 
 def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
@@ -18,13 +30,13 @@ def signatures(row: dict[str, str], form: str) -> list[ast.FunctionDef]:
     lines = (
         row["method_signature"] if is_method and row["method_signature"] else row["signature"]
     ).splitlines()
-    texts = [line if " -> " in line else f"{line} -> {result}" for line in lines]
+    texts = [line if " -> " in line else f"{line} -> {result}" for each in lines for line in with_sizes(each)]
     found = []
     for text in texts:
         (definition,) = ast.parse(f"def {row['name']}{text}: ...").body
         assert isinstance(definition, ast.FunctionDef)
         if is_method and not row["method_signature"]:
-            definition.args.args[0] = ast.arg("self")
+            (definition.args.posonlyargs or definition.args.args)[0] = ast.arg("self")
         found.append(definition)
     return found
 

@@ -351,6 +351,8 @@ def stub_signatures(stub: str, shown: set[str]) -> dict[str, str]:
         for node in body:
             if not isinstance(node, ast.FunctionDef) or not (node.name in shown or returns_tensor(node)):
                 continue
+            if is_by_name(node):
+                continue
             form = f"`{prefix}{node.name}{arguments_of(node)}`"
             if node.name in ("__getitem__", "__setitem__"):
                 form = "`x[index]`" if node.name == "__getitem__" else "`x[index] = value`"
@@ -367,6 +369,12 @@ def returns_tensor(node: ast.FunctionDef) -> bool:
     return is_public and "Tensor" in ast.unparse(node.returns or ast.Constant(None))
 
 
+def is_by_name(node: ast.FunctionDef) -> bool:
+    """Return whether this overload requires sizes or a number by name, which another accepts by position."""
+    first = node.args.kwonlyargs[0].annotation if node.args.kw_defaults[:1] == [None] else None
+    return first is not None and ast.unparse(first) in ("_Sizes", "_Dims", "_Number", "SupportsIndex")
+
+
 def arguments_of(node: ast.FunctionDef) -> str:
     """Return the arguments of a definition without annotations; empty for a property."""
     if any(isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list):
@@ -376,6 +384,10 @@ def arguments_of(node: ast.FunctionDef) -> str:
         argument.annotation = None
     if arguments.vararg is not None:
         arguments.vararg.annotation = None
+        if arguments.vararg.arg == "args" and arguments.posonlyargs:
+            # The first of the sizes is an argument of its own.
+            arguments.vararg.arg = arguments.posonlyargs.pop().arg.removeprefix("first_")
+            arguments.posonlyargs = []
     arguments.args = [argument for argument in arguments.args if argument.arg != "self"]
     return f"({ast.unparse(arguments)})"
 

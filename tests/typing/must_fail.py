@@ -175,5 +175,17 @@ tensor.sum(dim=range(1))  # error: arg-type
 tensor.sum(1.5)  # error: arg-type
 interlock.full((3,), array)  # error: arg-type
 interlock.where(tensor > 0, tensor, array)  # error: call-overload
-interlock.zeros(1.5)  # error: arg-type
+interlock.zeros(1.5)  # error: call-overload
+interlock.zeros()  # error: call-overload
+interlock.ones(dtype=interlock.int64)  # error: call-overload
+interlock.rand()  # error: call-overload
+interlock.arange()  # error: call-overload
+interlock.randint(10)  # error: call-overload
+tensor.reshape()  # error: call-overload
+tensor.view()  # error: call-overload
+tensor.permute()  # error: call-overload
+tensor.expand()  # error: call-overload
+tensor.repeat()  # error: call-overload
+tensor.flip()  # error: call-overload
+tensor.new_zeros()  # error: call-overload
 functional.cross_entropy(tensor, interlock.tensor([0, 1]), reduction="all")  # error: arg-type

@@ -283,9 +283,25 @@ def numpy_numbers() -> Tensor:
     return parts[0][0]
 
 
+def sizes_and_numbers() -> list[Tensor]:
+    """Pass sizes as one argument, as several, by name and as an unpacked sequence."""
+    shape, pair = [2, 3], (3, 2)
+    x = interlock.zeros(2, 3, dtype=interlock.float64).reshape(*shape).view(size=(3, 2)).permute(dims=(1, 0))
+    x = x.reshape(-1).view(*pair).expand(2, -1, -1).flip([0]).repeat(*shape, 1).new_ones((), device="cpu")
+    bits = x.view(dtype=interlock.int64), x.view(interlock.int64), interlock.empty(size=shape)
+    numbers = (
+        interlock.arange(5),
+        interlock.arange(1, 5, step=2),
+        interlock.arange(end=3, dtype=interlock.int32),
+    )
+    drawn = interlock.randint(9, (2,)), interlock.randint(low=1, high=9, size=(2,)), interlock.rand(*pair)
+    return [*bits, *numbers, *drawn]
+
+
 def main() -> None:
     """Call all functions."""
     print(numpy_numbers().tolist())
+    assert len(sizes_and_numbers()) == 9
     print(own_flags())
     before = backends.snapshot()
     set_up()

@@ -189,7 +189,9 @@ fn change(declared: &Declaration) -> Option<TokenStream> {
 fn row(declared: &Declaration, name: &str) -> TokenStream {
     let (forms, namespace) = (declared.options.forms.names(), declared.namespace());
     let (aliases, example) = (declared.options.aliases.join(" "), &declared.options.example);
-    let overloads = &declared.options.overloads;
+    let options = declared.others.iter().find_map(Parameter::annotated_options).unwrap_or_default();
+    let overloads: Vec<String> =
+        declared.options.overloads.iter().map(|text| text.replace("{options}", &options)).collect();
     let signature = match overloads[..] {
         [] => Signature::new(declared, false, false).annotated(),
         _ => overloads.join("\n").to_token_stream(),

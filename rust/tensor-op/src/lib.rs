@@ -53,7 +53,8 @@ pub fn second_name_bit(_input: TokenStream) -> TokenStream {
 ///   changes tensors in place;
 /// - `namespace = "nn.functional"`: the module that has the function, if it is not `interlock`;
 /// - `example = "ARGUMENTS"`: arguments for tests, made of the operands that `tools/example_calls.py` defines;
-/// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice.
+/// - `overloads("SIGNATURE", ...)`: the annotated signatures of the function, if one does not suffice; `{options}` stands for
+///   the options of a new tensor.
 ///
 /// The macro takes the documentation of the function and adds:
 /// - An argument without an entry in `Args` gets the sentence that its name and type have in `sentences.rs`; if they have

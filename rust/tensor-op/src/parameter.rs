@@ -325,6 +325,16 @@ impl Parameter {
         }
     }
 
+    /// Returns the annotated options of a new tensor, if the argument stands for them.
+    pub fn annotated_options(&self) -> Option<String> {
+        let Kind::Options { has_out } = self.kind else { return None };
+        let annotated = options(has_out)
+            .iter()
+            .map(|(name, annotation, default)| format!("{name}: {annotation} = {default}"))
+            .collect::<Vec<_>>();
+        Some(annotated.join(", "))
+    }
+
     /// Returns whether a function or a method accepts the argument as separate ones.
     pub fn is_variadic(&self, is_method: bool) -> bool {
         matches!(self.kind, Kind::Variadic { of_methods } if is_method || !of_methods)

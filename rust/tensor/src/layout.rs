@@ -220,8 +220,11 @@ impl Layout {
     }
 
     /// Returns the layout with the expanded dimensions (stride 0) reduced to size 1, so that each memory location
-    /// occurs once.
+    /// occurs once. A layout without elements, whose strides are arbitrary, has none.
     pub fn without_expanded_dims(&self) -> Layout {
+        if self.shape.contains(&0) {
+            return self.clone();
+        }
         let repeats = |(size, stride): (&usize, &usize)| if *size > 1 && *stride == 0 { 1 } else { *size };
         let shape = self.shape.iter().zip(&self.strides).map(repeats).collect();
         Layout { shape, ..self.clone() }

@@ -935,7 +935,8 @@ class saved_tensors_hooks:
     applied. Inside another one, only the inner one is used.
 
     Args:
-        pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
+        pack_hook: Called with each tensor that is saved: a leaf itself, and an alias without history of another tensor. It
+            returns any object. It must not change the tensor.
         unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
             elements.
 
@@ -1596,6 +1597,7 @@ class Tensor:
             value: A number; None means 1.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: Neither `tensor1` nor `tensor2` is floating point.
             ShapeError: The shapes cannot be broadcast.
         """
@@ -1613,6 +1615,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: Neither `tensor1` nor `tensor2` is floating point.
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
@@ -1629,6 +1632,7 @@ class Tensor:
             value: A number; None means 1.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: The promoted dtype is bool.
             ShapeError: The shapes cannot be broadcast.
         """
@@ -1646,6 +1650,7 @@ class Tensor:
             The tensor itself.
 
         Raises:
+            ArgumentError: The promoted dtype cannot hold `value`.
             DTypeError: The promoted dtype is bool.
             ShapeError: The shapes cannot be broadcast.
             DTypeError: The dtype of the tensor cannot hold the result.
@@ -1668,6 +1673,7 @@ class Tensor:
             A matrix of shape [n, m].
 
         Raises:
+            ArgumentError: The dtype cannot hold `beta` or `alpha`.
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
@@ -1688,6 +1694,7 @@ class Tensor:
             A vector of shape [n].
 
         Raises:
+            ArgumentError: The dtype cannot hold `beta` or `alpha`.
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
@@ -1999,6 +2006,7 @@ class Tensor:
             A tensor of shape [b, n, m].
 
         Raises:
+            ArgumentError: The dtype cannot hold `beta` or `alpha`.
             DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
             ShapeError: The shapes are incompatible.
         """
@@ -2232,7 +2240,8 @@ class Tensor:
         Args:
             memory_format: The order of the elements of a new tensor in memory. None preserves the order of the tensor.
         """
-    def broadcast_to(self, *args: SupportsIndex | _Sizes, size: _Sizes | None = None) -> Tensor:
+    @overload
+    def broadcast_to(self, first_size: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated, as `expand`.
 
         See `interlock.broadcast_to`.
@@ -2244,6 +2253,8 @@ class Tensor:
         Raises:
             ShapeError: A size other than 1 would change.
         """
+    @overload
+    def broadcast_to(self, *, size: _Sizes) -> Tensor: ...
     def byte(self, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Convert to uint8: fractions are truncated, and numbers beyond its range wrap. Returns the tensor itself if it is a
         uint8 tensor.
@@ -2771,7 +2782,8 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def expand(self, *args: SupportsIndex | _Sizes, size: _Sizes | None = None) -> Tensor:
+    @overload
+    def expand(self, first_size: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated without a copy.
 
         Args:
@@ -2787,6 +2799,8 @@ class Tensor:
             tensor([[1, 1, 1],
                     [2, 2, 2]])
         """
+    @overload
+    def expand(self, *, size: _Sizes) -> Tensor: ...
     def expand_as(self, other: Tensor) -> Tensor:
         """Return a view in which dimensions of size 1 are repeated to the shape of another tensor.
 
@@ -2855,7 +2869,8 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: `end_dim` is before `start_dim`.
         """
-    def flip(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    @overload
+    def flip(self, first_dims: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a copy with the elements of dimensions in reverse order.
 
         See `interlock.flip`.
@@ -2868,6 +2883,8 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: A dimension is named twice.
         """
+    @overload
+    def flip(self, *, dims: _Sizes) -> Tensor: ...
     def fliplr(self) -> Tensor:
         """Return a copy with the columns of a matrix, or of each matrix in the first two dimensions, in reverse order.
 
@@ -3340,6 +3357,8 @@ class Tensor:
         equal_nan: builtins.bool = False,
     ) -> Tensor:
         """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
+
+        Differences of integers and bools are computed in float64.
 
         See `interlock.isclose`.
 
@@ -4104,10 +4123,12 @@ class Tensor:
     negative_ = neg_
     def nelement(self) -> builtins.int:
         """Return the number of elements, as `numel`."""
+    @overload
     def new_empty(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
         device: _Device | None = None,
@@ -4136,6 +4157,17 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_empty(2, 3).shape
             (2, 3)
         """
+    @overload
+    def new_empty(
+        self,
+        *,
+        size: _Sizes,
+        dtype: _DType | None = None,
+        layout: _Layout | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     def new_full(
         self,
         size: _Dims,
@@ -4169,10 +4201,12 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_full((2,), 7)
             tensor([7, 7])
         """
+    @overload
     def new_ones(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
         device: _Device | None = None,
@@ -4201,6 +4235,17 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_ones((2,))
             tensor([1, 1])
         """
+    @overload
+    def new_ones(
+        self,
+        *,
+        size: _Sizes,
+        dtype: _DType | None = None,
+        layout: _Layout | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     def new_tensor(
         self,
         data: _Nested | npt.NDArray[Any],
@@ -4234,10 +4279,12 @@ class Tensor:
             >>> interlock.tensor([1.5]).new_tensor([1, 2])
             tensor([1., 2.])
         """
+    @overload
     def new_zeros(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         dtype: _DType | None = None,
         layout: _Layout | None = None,
         device: _Device | None = None,
@@ -4266,6 +4313,17 @@ class Tensor:
             >>> interlock.tensor([1, 2]).new_zeros(2)
             tensor([0, 0])
         """
+    @overload
+    def new_zeros(
+        self,
+        *,
+        size: _Sizes,
+        dtype: _DType | None = None,
+        layout: _Layout | None = None,
+        device: _Device | None = None,
+        requires_grad: builtins.bool = False,
+        pin_memory: builtins.bool = False,
+    ) -> Tensor: ...
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
         """Return the coordinates of the elements that are not zero. Waits for a device.
@@ -4305,7 +4363,7 @@ class Tensor:
         Raises:
             DTypeError: The elements are not floating point, or `dtype` is narrower.
             ArgumentError: `p` is another text.
-            ShapeError: `p` is infinite and there are no elements to reduce.
+            ShapeError: `p` is infinite or negative and there are no elements to reduce.
             IndexError: The tensor does not have dimension `dim`.
             ArgumentError: `dim` names a dimension twice.
         """
@@ -4353,7 +4411,8 @@ class Tensor:
         Raises:
             ShapeError: A tensor is not a vector.
         """
-    def permute(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    @overload
+    def permute(self, first_dims: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a view with permuted dimensions.
 
         See `interlock.permute`.
@@ -4366,6 +4425,8 @@ class Tensor:
             IndexError: The tensor does not have one of the dimensions.
             ArgumentError: A dimension is missing or named twice.
         """
+    @overload
+    def permute(self, *, dims: _Sizes) -> Tensor: ...
     def positive(self) -> Tensor:
         """Return the tensor itself.
 
@@ -4533,7 +4594,8 @@ class Tensor:
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
         """
-    def repeat(self, *args: SupportsIndex | _Sizes, repeats: _Sizes | None = None) -> Tensor:
+    @overload
+    def repeat(self, first_repeats: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a copy in which dimensions are repeated.
 
         Args:
@@ -4551,6 +4613,8 @@ class Tensor:
             tensor([[1, 2, 1, 2],
                     [1, 2, 1, 2]])
         """
+    @overload
+    def repeat(self, *, repeats: _Sizes) -> Tensor: ...
     def repeat_interleave(
         self,
         repeats: SupportsIndex | Tensor,
@@ -4574,7 +4638,8 @@ class Tensor:
             DTypeError: `repeats` is not an integer tensor.
             IndexError: The tensor does not have dimension `dim`.
         """
-    def reshape(self, *args: SupportsIndex | _Sizes, shape: _Sizes | None = None) -> Tensor:
+    @overload
+    def reshape(self, first_shape: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return the elements in another shape: a view if possible, else a copy.
 
         See `interlock.reshape`.
@@ -4586,6 +4651,8 @@ class Tensor:
         Raises:
             ShapeError: The number of elements differs.
         """
+    @overload
+    def reshape(self, *, shape: _Sizes) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return the elements in the shape of another tensor: a view if possible, else a copy.
 
@@ -4601,10 +4668,12 @@ class Tensor:
             >>> interlock.arange(4).view(2, 2).t().reshape_as(interlock.zeros(4))
             tensor([0, 2, 1, 3])
         """
+    @overload
     def resize_(
         self,
-        *args: SupportsIndex | _Sizes,
-        size: _Sizes | None = None,
+        first_size: SupportsIndex | _Sizes,
+        /,
+        *args: SupportsIndex,
         memory_format: _MemoryFormat | None = None,
     ) -> Tensor:
         """Change the shape in place; the tensor becomes contiguous.
@@ -4635,6 +4704,8 @@ class Tensor:
             tensor([[1, 2],
                     [3, 4]])
         """
+    @overload
+    def resize_(self, *, size: _Sizes, memory_format: _MemoryFormat | None = None) -> Tensor: ...
     def resize_as_(self, the_template: Tensor, *, memory_format: _MemoryFormat | None = None) -> Tensor:
         """Change the shape in place to the shape of another tensor, like `resize_`; the tensor becomes contiguous.
 
@@ -5224,7 +5295,8 @@ class Tensor:
             ArgumentError: The number of parts is not positive.
             IndexError: The tensor does not have dimension `dim`.
         """
-    def tile(self, *args: SupportsIndex | _Sizes, dims: _Sizes | None = None) -> Tensor:
+    @overload
+    def tile(self, first_dims: SupportsIndex | _Sizes, /, *args: SupportsIndex) -> Tensor:
         """Return a copy in which dimensions are repeated. Of fewer numbers than dimensions, the last is for the last dimension.
 
         See `interlock.tile`.
@@ -5237,6 +5309,8 @@ class Tensor:
             ArgumentError: A number is negative.
             OutOfMemoryError: Not enough memory is available.
         """
+    @overload
+    def tile(self, *, dims: _Sizes) -> Tensor: ...
     def topk(
         self,
         k: SupportsIndex,
@@ -5469,9 +5543,8 @@ class Tensor:
             TypeError: Both `unbiased` and `correction` are given.
             IndexError: The tensor does not have dimension `dim`.
         """
-    def view(
-        self, *args: SupportsIndex | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None
-    ) -> Tensor:
+    @overload
+    def view(self, first_size: SupportsIndex | _Sizes | _DType, /, *args: SupportsIndex) -> Tensor:
         """Return a view with another shape, or the same bytes as elements of another dtype.
 
         If the elements of the dtype have another size, the last dimension becomes shorter or longer. A tensor of another dtype
@@ -5496,6 +5569,10 @@ class Tensor:
             >>> interlock.tensor([[1.0, -0.0]]).view(interlock.int16)
             tensor([[     0,  16256,      0, -32768]], dtype=interlock.int16)
         """
+    @overload
+    def view(self, *, size: _Sizes, dtype: None = None) -> Tensor: ...
+    @overload
+    def view(self, *, dtype: _DType, size: None = None) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """Return a view with the shape of another tensor.
 
@@ -5518,6 +5595,9 @@ class Tensor:
         Args:
             condition: A bool tensor.
             other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+
+        Raises:
+            ArgumentError: The promoted dtype cannot hold the number.
         """
     def zero_(self) -> Tensor:
         """Set all elements of a tensor to 0.
@@ -6113,6 +6193,7 @@ def addcdiv(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold `value`.
         DTypeError: Neither `tensor1` nor `tensor2` is floating point.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
@@ -6142,6 +6223,7 @@ def addcmul(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold `value`.
         DTypeError: The promoted dtype is bool.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
@@ -6176,6 +6258,7 @@ def addmm(
         A matrix of shape [n, m].
 
     Raises:
+        ArgumentError: The dtype cannot hold `beta` or `alpha`.
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
@@ -6210,6 +6293,7 @@ def addmv(
         A vector of shape [n].
 
     Raises:
+        ArgumentError: The dtype cannot hold `beta` or `alpha`.
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
@@ -6408,8 +6492,9 @@ def any(
         (tensor(True), tensor([True, True]))
     """
 
+@overload
 def arange(
-    start: _Number | None = None,
+    start: _Number,
     end: _Number | None = None,
     step: _Number | None = None,
     *,
@@ -6422,7 +6507,8 @@ def arange(
 ) -> Tensor:
     """Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 
-    Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+    Each argument is a number or a tensor with one element. There are `(end - start) / step` numbers, rounded up. For an
+    integer dtype they begin with the truncated `start` and have the truncated `step`, as in PyTorch.
 
     Args:
         start: The first number, or the bound if `end` is None; None means 0.
@@ -6436,8 +6522,8 @@ def arange(
         out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
-        ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
-            an argument.
+        ArgumentError: `step` is 0 or has the wrong sign, an argument is not finite, or the dtype is an integer dtype and
+            int64 cannot hold an argument.
         TypeError: Neither `start` nor `end` is passed.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
@@ -6453,6 +6539,19 @@ def arange(
         tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
 
+@overload
+def arange(
+    *,
+    end: _Number,
+    start: _Number | None = None,
+    step: _Number | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def argmax(
     input: Tensor,
     dim: SupportsIndex | None = None,
@@ -6784,6 +6883,7 @@ def baddbmm(
         A tensor of shape [b, n, m].
 
     Raises:
+        ArgumentError: The dtype cannot hold `beta` or `alpha`.
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
@@ -7923,9 +8023,11 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: SupportsIndex | None =
                 [1., 2.]])
     """
 
+@overload
 def empty(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     memory_format: _MemoryFormat | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -7963,6 +8065,18 @@ def empty(
         (2, 3)
     """
 
+@overload
+def empty(
+    *,
+    size: _Sizes,
+    memory_format: _MemoryFormat | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def empty_like(
     input: Tensor,
     *,
@@ -9293,6 +9407,8 @@ def isclose(
 ) -> Tensor:
     """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
+    Differences of integers and bools are computed in float64.
+
     Args:
         input: The tensor.
         other: The other tensor.
@@ -9832,7 +9948,8 @@ def logspace(
         end: The last exponent, or a tensor with one element.
         steps: The number of elements.
         base: The base.
-        dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+        dtype: The element type; None means float32. For integers the bounds of several exponents and the numbers are
+            truncated.
         layout: `interlock.strided` or None, which means the same.
         device: The device; None means the default device.
         requires_grad: Whether operations on the tensor are recorded. Requires a floating-point dtype.
@@ -9840,7 +9957,7 @@ def logspace(
         out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.
 
     Raises:
-        ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+        ArgumentError: `steps` is negative, or the dtype cannot hold a bound or the only power.
         DTypeError: The dtype is bool.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
@@ -10762,7 +10879,7 @@ def norm(
     Raises:
         DTypeError: The elements are not floating point, or `dtype` is narrower.
         ArgumentError: `p` is another text.
-        ShapeError: `p` is infinite and there are no elements to reduce.
+        ShapeError: `p` is infinite or negative and there are no elements to reduce.
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
@@ -10807,9 +10924,11 @@ def one_hot(tensor: Tensor, num_classes: SupportsIndex = -1) -> Tensor:
                 [1, 0, 0]])
     """
 
+@overload
 def ones(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
@@ -10843,6 +10962,17 @@ def ones(
         tensor([1, 1])
     """
 
+@overload
+def ones(
+    *,
+    size: _Sizes,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def ones_like(
     input: Tensor,
     *,
@@ -11135,9 +11265,11 @@ def quantized_linear(
         tensor([[4.]], size=(1, 1), dtype=interlock.quint8, scale=0.5, zero_point=10)
     """
 
+@overload
 def rand(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -11177,6 +11309,18 @@ def rand(
         (2, 3)
     """
 
+@overload
+def rand(
+    *,
+    size: _Sizes,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def rand_like(
     input: Tensor,
     *,
@@ -11214,10 +11358,11 @@ def rand_like(
         (2, 3)
     """
 
+@overload
 def randint(
-    low: SupportsIndex | None = None,
-    high: SupportsIndex | _Sizes | None = None,
-    size: _Dims | None = None,
+    low: SupportsIndex,
+    high: _Sizes,
+    size: None = None,
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
@@ -11258,6 +11403,48 @@ def randint(
         (tensor(3), tensor(4))
     """
 
+@overload
+def randint(
+    low: SupportsIndex,
+    high: SupportsIndex,
+    size: _Dims,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: SupportsIndex,
+    high: None = None,
+    *,
+    size: _Dims,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+@overload
+def randint(
+    low: None = None,
+    *,
+    high: SupportsIndex,
+    size: _Dims,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def randint_like(
     input: Tensor,
     low: SupportsIndex | None = None,
@@ -11300,9 +11487,11 @@ def randint_like(
         tensor([7., 7.])
     """
 
+@overload
 def randn(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: _DType | None = None,
@@ -11342,6 +11531,18 @@ def randn(
         (2, 3)
     """
 
+@overload
+def randn(
+    *,
+    size: _Sizes,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def randn_like(
     input: Tensor,
     *,
@@ -13128,6 +13329,7 @@ def where(
         A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 
     Raises:
+        ArgumentError: The promoted dtype cannot hold a number.
         DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
         ShapeError: The shapes cannot be broadcast.
         RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
@@ -13162,9 +13364,11 @@ def zero_(input: Tensor) -> Tensor:
         tensor([0., 0.])
     """
 
+@overload
 def zeros(
-    *args: SupportsIndex | _Sizes,
-    size: _Sizes | None = None,
+    first_size: SupportsIndex | _Sizes,
+    /,
+    *args: SupportsIndex,
     out: Tensor | None = None,
     dtype: _DType | None = None,
     layout: _Layout | None = None,
@@ -13199,6 +13403,17 @@ def zeros(
                 [0., 0., 0.]])
     """
 
+@overload
+def zeros(
+    *,
+    size: _Sizes,
+    out: Tensor | None = None,
+    dtype: _DType | None = None,
+    layout: _Layout | None = None,
+    device: _Device | None = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def zeros_like(
     input: Tensor,
     *,

@@ -338,6 +338,16 @@ def test_backward_with_a_result_as_input_retains_its_gradient() -> None:
 class Marker:
     """An object whose end can be observed."""
 
+    leaf: Tensor
+    node: object
+
+
+def node_of(x: Tensor) -> Any:
+    """Return the node that accumulates the gradients of a leaf."""
+    node = (x * 1).grad_fn
+    assert node is not None
+    return node.next_functions[0][0]
+
 
 def _hook_of_a_leaf(marker: Marker) -> None:
     x = leaf(1)
@@ -429,6 +439,29 @@ def _argument_of_a_checkpoint(marker: Marker) -> None:
     saved.append(_SavedInput(x))
 
 
+def _hook_of_the_node_of_a_leaf(marker: Marker) -> None:
+    x = leaf(1)
+    node = node_of(x)
+    node.register_hook(lambda *_: print(node, x, marker))
+
+
+def _prehook_of_the_node_of_an_edge(marker: Marker) -> None:
+    node = graph.get_gradient_edge(leaf(1)).node
+    node.register_prehook(lambda _: print(node, marker))
+
+
+def _hook_of_a_leaf_beside_its_node(marker: Marker) -> None:
+    marker.leaf = leaf(1)
+    marker.node = node_of(marker.leaf)
+    marker.leaf.register_hook(lambda _: print(marker))
+    marker.leaf.register_post_accumulate_grad_hook(lambda _: print(marker))
+
+
+def _metadata_of_the_node_of_a_leaf(marker: Marker) -> None:
+    node = node_of(leaf(1))
+    node.metadata["node"] = node, marker
+
+
 def _packed_argument_of_a_checkpoint(marker: Marker) -> None:
     packed: list[Any] = [marker]
     with graph.saved_tensors_hooks(lambda tensor: packed, lambda packed: leaf(1)):
@@ -459,6 +492,10 @@ def _queued_call(marker: Marker) -> None:
 
 CYCLES = [
     _hook_of_a_leaf,
+    _hook_of_the_node_of_a_leaf,
+    _prehook_of_the_node_of_an_edge,
+    _hook_of_a_leaf_beside_its_node,
+    _metadata_of_the_node_of_a_leaf,
     _hook_of_a_result,
     _hook_of_a_node,
     _post_accumulate_hook,
@@ -518,6 +555,23 @@ def test_collection_of_a_shared_tensor_keeps_its_hooks() -> None:
     gc.collect()
     y.backward()
     assert log == ["hook"]
+
+
+def test_collection_keeps_the_hooks_of_a_leaf_whose_node_is_used() -> None:
+    log: list[str] = []
+    x, other = leaf(1), leaf(1)
+    node = node_of(x)
+    for each in (node, node_of(other)):
+        each.register_hook(noting(log, "hook"))
+    # The node of one leaf is in use, and the graph with that of the other one.
+    y = other * 2
+    cycle: list[Any] = [x, other, node_of(other)]
+    cycle.append(cycle)
+    del x, other, each, cycle
+    gc.collect()
+    (node.variable * 2).backward()
+    y.backward()
+    assert log == ["hook", "hook"]
 
 
 @pytest.mark.parametrize("owner", ["graph", "scope", "captured state"])

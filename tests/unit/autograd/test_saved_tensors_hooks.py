@@ -143,6 +143,32 @@ def test_hooks_must_be_callable() -> None:
         saved_tensors_hooks(len, None)  # type: ignore[arg-type]
 
 
+def test_pack_hook_receives_the_leaves_of_the_program() -> None:
+    parameter, x = interlock.nn.Parameter(interlock.ones(2)), interlock.ones(2, requires_grad=True)
+    received: list[Tensor] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        received.append(tensor)
+        return tensor
+
+    with saved_tensors_hooks(pack, lambda packed: packed):
+        y = interlock.nn.functional.layer_norm(x * parameter, (2,), parameter, parameter)
+    assert [tensor is parameter for tensor in received if isinstance(tensor, interlock.nn.Parameter)] == [
+        True
+    ] * 2
+    assert sum(tensor is x for tensor in received) == 1
+    # Other tensors have no history.
+    assert not any(tensor.requires_grad for tensor in received if tensor is not x and tensor is not parameter)
+    y.sum().backward()
+    plain, leaves = (parameter.grad, x.grad), (parameter, x)
+    for tensor in leaves:
+        tensor.grad = None
+    interlock.nn.functional.layer_norm(x * parameter, (2,), parameter, parameter).sum().backward()
+    for found, tensor in zip(plain, leaves, strict=True):
+        assert found is not None
+        assert found.equal(tensor.grad)
+
+
 def test_packed_objects_are_released_after_the_backward_pass() -> None:
     class Packed:
         def __init__(self, tensor: Tensor) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
+from interlock.errors import ArgumentError
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,23 @@ def test_spaced_numbers_include_both_bounds() -> None:
     assert interlock.linspace(-3.5, 3.5, 4, dtype=interlock.int64).tolist() == [-3, -1, 1, 3]
     assert interlock.linspace(0, 1, 0).shape == (0,)
     assert interlock.logspace(-1, 0, 3, dtype=interlock.float64).tolist() == pytest.approx([0.1, 0.1**0.5, 1])
+
+
+@pytest.mark.parametrize("dtype", [interlock.uint8, interlock.int8, interlock.int64])
+def test_logspace_of_integers_truncates_powers(dtype: interlock.dtype) -> None:
+    assert interlock.logspace(-1, 0, 3, base=2, dtype=dtype).tolist() == [0, 0, 1]
+    assert interlock.logspace(-2, 2, 5, dtype=dtype).tolist() == [0, 0, 1, 10, 100]
+    assert interlock.logspace(0.5, 2.9, 3, dtype=dtype).tolist() == [1, 10, 100]
+
+
+def test_logspace_of_one_number_is_the_power_of_the_start() -> None:
+    assert interlock.logspace(0.5, 2, 1, dtype=interlock.int64).tolist() == [3]
+    assert interlock.logspace(-300, 2, 1, dtype=interlock.uint8).tolist() == [0]
+    for start, dtype in ((2.7, interlock.uint8), (39.0, interlock.float32)):
+        with pytest.raises(
+            ArgumentError, match=f"logspace: base .* start must be .* that {str(dtype)[10:]} can"
+        ):
+            interlock.logspace(start, 1, 1, dtype=dtype)
 
 
 def test_eye_has_ones_on_the_diagonal() -> None:

@@ -189,6 +189,15 @@ def test_relu_keeps_nan_and_has_gradient_0_at_0() -> None:
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_no_integers_are_divided_by_0(name: str) -> None:
+    x = interlock.zeros(0, 2, dtype=int64)
+    for other in (0, tensor(0), tensor([0, 0]), x):
+        assert getattr(interlock, name)(x, other).shape == (0, 2)
+        assert getattr(x, f"{name}_")(other) is x
+    assert getattr(interlock, name)(interlock.zeros(0, 1, dtype=int64), tensor([[1, 0]])).shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 def test_integers_divided_by_0_are_an_error_without_effect(name: str) -> None:
     x = tensor([1, 2])
     with pytest.raises(ArgumentError, match=f"{name}: other must not be 0 for integers"):

@@ -10,7 +10,7 @@ from typing import Any
 import interlock
 import numpy as np
 import pytest
-from interlock.errors import ArgumentError
+from interlock.errors import ArgumentError, DTypeError
 from interlock.nn import functional
 
 HALVES = (interlock.float16, interlock.bfloat16)
@@ -292,6 +292,27 @@ def test_sums_round_a_number_operand_first_and_products_do_not(dtype: interlock.
         assert found.dtype == dtype
         assert found.equal(expected.to(dtype))
     assert (interlock.tensor([third], dtype=dtype) == third).all()
+
+
+@pytest.mark.parametrize("source", [interlock.float32, interlock.float64, interlock.int32, interlock.int64])
+def test_mean_as_halves_is_rounded_once(source: interlock.dtype) -> None:
+    x = interlock.tensor([[257, 257, 257, 259]], dtype=source)
+    assert x.mean(dtype=interlock.bfloat16).item() == 258.0
+    assert interlock.mean(x, 1, dtype=interlock.bfloat16).tolist() == [258.0]
+    large = interlock.tensor([70000, -70000, 1], dtype=source)
+    assert (
+        large.mean(dtype=interlock.float16).item() == interlock.tensor(1 / 3, dtype=interlock.float16).item()
+    )
+    assert large[:1].mean(dtype=interlock.float16).item() == float("inf")
+    with pytest.raises(DTypeError, match="mean: input must be floating point, got int32"):
+        x.mean(dtype=interlock.int32)
+
+
+def test_mean_as_halves_has_a_gradient_of_the_source_dtype() -> None:
+    x = interlock.ones(4, dtype=interlock.float64, requires_grad=True)
+    x.mean(dtype=interlock.bfloat16).backward()
+    assert x.grad is not None
+    assert (x.grad.dtype, x.grad.tolist()) == (interlock.float64, [0.25] * 4)
 
 
 @pytest.mark.parametrize("dtype", HALVES)

@@ -270,3 +270,15 @@ def test_attention_gradient_in_a_graph(devices: tuple[str, ...]) -> None:
                 mask.fill_(number)
                 graph.replay()
                 near(found[0, 0], np.ones((3, 8)), f32)
+
+
+@everywhere
+def test_inverse_hyperbolic_functions_of_numbers_whose_double_overflows() -> None:
+    values = [1e300, 8.9e307, 1e308, 1.7e308]
+    expected = [math.log(value) + math.log(2) for value in values]
+    x = leaf(*values)
+    near(x.acosh(), expected, f64)
+    near(x.asinh(), expected, f64)
+    near((-x).asinh(), [-value for value in expected], f64)
+    near(x.detach().clone().asinh_(), expected, f64)
+    near(interlock.tensor([inf, -inf], dtype=f64).asinh(), [inf, -inf], f64)

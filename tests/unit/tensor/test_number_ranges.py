@@ -43,6 +43,9 @@ HELD = {
     interlock.float32: [INF, -INF, NAN, 3.4028234663852886e38, 2**62],
     interlock.float64: [INF, NAN, 1e300],
     interlock.bool: [INF, NAN, 1e300, 0.5],
+    interlock.int8: [127.9, -128, -128.0],
+    interlock.uint8: [255.7, -0.0],
+    interlock.int32: [2147483647.9],
 }
 
 
@@ -50,7 +53,9 @@ HELD = {
 @pytest.mark.parametrize(
     ("dtype", "value"),
     [(interlock.int64, value) for value in NO_INTEGERS]
-    + [(interlock.float32, value) for value in NO_SINGLES],
+    + [(interlock.float32, value) for value in NO_SINGLES]
+    + [(interlock.int8, value) for value in (128.0, -128.5, 300)]
+    + [(interlock.uint8, value) for value in (256.0, -0.5)],
 )
 def test_write_refuses_a_number_out_of_range(
     write: Callable[[interlock.Tensor, Any], object], dtype: interlock.dtype, value: float
@@ -63,12 +68,12 @@ def test_write_refuses_a_number_out_of_range(
 
 @pytest.mark.parametrize("dtype", HELD)
 def test_write_accepts_every_number_in_range_of_the_dtype(dtype: interlock.dtype) -> None:
-    kinds = {interlock.int64: np.int64, interlock.float32: np.float32, interlock.float64: np.float64}
     for value in HELD[dtype]:
-        expected = np.array([value]).astype(kinds.get(dtype, np.bool_))
+        expected = np.array([value]).astype(name_of(dtype))
         one = target(dtype)
         one[0] = value
-        for tensor in (target(dtype).fill_(value), interlock.full((2,), value, dtype=dtype), one):
+        made = interlock.tensor([value], dtype=dtype)
+        for tensor in (target(dtype).fill_(value), interlock.full((2,), value, dtype=dtype), one, made):
             assert tensor.dtype is dtype
             np.testing.assert_array_equal(tensor[:1].numpy(), expected)
 
@@ -179,6 +184,52 @@ def test_alpha_must_be_in_range_of_the_result_dtype() -> None:
     assert x.double().add(1, alpha=1e300).tolist() == [1e300, 1e300]
 
 
+@pytest.mark.parametrize("value", [300, -300, 2**40])
+def test_where_refuses_a_number_out_of_range(value: int) -> None:
+    x = target(interlock.uint8)
+    for call in (
+        lambda: interlock.where(x == 1, value, x),
+        lambda: x.where(x == 1, value),
+        lambda: interlock.where(x == 1, 1e300, x.float()),
+    ):
+        with pytest.raises(ArgumentError, match=r"where: (input|other) must be a number that \w+ can hold"):
+            call()
+    assert interlock.where(x == 1, -1, x).tolist() == [255, 255]
+    assert interlock.where(x == 1, 2.5, x).tolist() == [2.5, 2.5]
+    assert interlock.where(x == 1, INF, x).tolist() == [INF, INF]
+    assert interlock.where(x == 1, 70000, x.half()).tolist() == [INF, INF]
+
+
+@pytest.mark.parametrize("value", [2**40, 300, 1e300])
+def test_factors_must_be_in_range_of_the_result_dtype(value: float) -> None:
+    x, factor = interlock.ones(1, 1, dtype=interlock.int8), int(value)
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("addcmul: value", lambda: interlock.addcmul(x, x, x, value=value)),
+        ("addcmul_: value", lambda: x.addcmul_(x, x, value=value)),
+    ]
+    if factor < 2**63:
+        calls += [
+            ("addmm: alpha", lambda: interlock.addmm(x, x, x, alpha=factor)),
+            ("addmm: beta", lambda: interlock.addmm(x, x, x, beta=factor)),
+            ("addmv: alpha", lambda: interlock.addmv(x[0], x, x[0], alpha=factor)),
+            ("baddbmm: beta", lambda: interlock.baddbmm(x[None], x[None], x[None], beta=factor)),
+        ]
+    for name, call in calls:
+        with pytest.raises(ArgumentError, match=f"^{name} must be a number that int8 can hold"):
+            call()
+    assert x.item() == 1
+    assert interlock.addcmul(x, x, x, value=2.9).item() == 3
+
+
+def test_factors_of_halves_are_numbers_of_float32() -> None:
+    x = target(interlock.float16)
+    for operate in (interlock.addcmul, interlock.addcdiv):
+        assert operate(x, x, x * 0 + 0.5, value=INF).tolist() == [INF, INF]
+        with pytest.raises(ArgumentError, match="value must be a number that float32 can hold, got 1e39"):
+            operate(x, x, x, value=1e39)
+    assert interlock.addcmul(x, x, x * 0 + 0.5, value=100000.0).tolist() == [50016.0, 50016.0]
+
+
 def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
     x = target(interlock.float32)
     assert (x + 1e300).tolist() == [INF, INF]
@@ -187,16 +238,35 @@ def test_arithmetic_with_a_number_beyond_float32_gives_infinity() -> None:
     assert (target(interlock.float32) < 1e39).tolist() == [True, True]
 
 
-def test_arange_of_integers_converts_each_argument() -> None:
-    whole = interlock.int64
-    assert interlock.arange(1.9, 5.9, 1.9, dtype=whole).tolist() == [1, 2, 3, 4]
-    assert interlock.arange(1.5, dtype=whole).tolist() == [0]
-    assert interlock.arange(5.5, 1, -1.5, dtype=whole).tolist() == [5, 4, 3, 2]
-    with pytest.raises(RuntimeError, match="arange: step must not be 0"):
-        interlock.arange(0, 5, 0.5, dtype=whole)
-    for arguments, name in (((1e300, 1e300), "start"), ((0, 1e19), "end"), ((0, 5, INF), "step")):
+@pytest.mark.parametrize("dtype", [interlock.int64, interlock.int32, interlock.int8])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((2.5,), [0, 1, 2]),
+        ((1.9, 5.9, 1.9), [1, 2, 3]),
+        ((5.5, 1, -1.5), [5, 4, 3]),
+        ((0.7, -2.2, -1), [0, -1, -2]),
+        ((0.9, 0.1, -1), [0]),
+        ((0, 5, 1.5), [0, 1, 2, 3]),
+        ((0, 1, 0.25), [0, 0, 0, 0]),
+        ((-1.5, 0.5, 0.5), [-1, -1, -1, -1]),
+    ],
+)
+def test_arange_of_integers_counts_before_it_truncates(
+    dtype: interlock.dtype, arguments: tuple[float, ...], expected: list[int]
+) -> None:
+    assert interlock.arange(*arguments, dtype=dtype).tolist() == expected
+    assert interlock.arange(*arguments, out=interlock.empty(0, dtype=dtype)).tolist() == expected
+
+
+def test_arange_refuses_numbers_beyond_int64_and_steps_without_end() -> None:
+    for arguments, name in (((1e300, 1e300), "start"), ((0, 1e19), "end"), ((0, 5, 1e19), "step")):
         with pytest.raises(ArgumentError, match=f"arange: {name} must be a number that int64 can hold"):
-            interlock.arange(*arguments, dtype=whole)
+            interlock.arange(*arguments, dtype=interlock.int64)
+    for arguments, problem in (((2.5, 2.1), "negative"), ((0, 5, -0.0), "not be 0"), ((0, 5, INF), "finite")):
+        for dtype in (interlock.int64, interlock.float32):
+            with pytest.raises(ArgumentError, match=f"arange: step must .*{problem}"):
+                interlock.arange(*arguments, dtype=dtype)
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (2, 3), (1 << 40, 3)])

@@ -230,3 +230,28 @@ def test_functions_of_networks_write_to_out(name: str) -> None:
     assert interlock.equal(out, expected)
     with pytest.raises(interlock.errors.DTypeError, match=f"^{name}: "):
         function(x, *others, out=interlock.empty(0, dtype=interlock.float64))
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("name", ["gt", "logical_and", "signbit", "any", "argmax", "nonzero"])
+def test_out_of_operations_without_a_gradient_ignores_requires_grad(name: str) -> None:
+    x, function = interlock.tensor([0.0, 1.0, 2.0]), getattr(interlock, name)
+    operands = (x, x) if name in {"gt", "logical_and"} else (x,)
+    expected = function(*operands)
+    out = interlock.empty(0, dtype=expected.dtype)
+    assert function(*(operand.clone().requires_grad_() for operand in operands), out=out) is out
+    assert out.tolist() == expected.tolist()
+
+
+def test_out_of_operations_with_a_gradient_refuses_requires_grad() -> None:
+    x, out = interlock.ones(2, requires_grad=True), interlock.zeros(2)
+    for call in (
+        lambda: interlock.add(x, 1, out=out),
+        lambda: interlock.sum(x, out=out),
+        lambda: interlock.max(x, 0, out=(out, interlock.empty(0, dtype=interlock.int64))),
+    ):
+        with pytest.raises(RuntimeError, match="out must not be passed if a tensor requires grad"):
+            call()
+    assert (out.tolist(), out._version) == ([0.0, 0.0], 0)
+    with pytest.raises(DTypeError, match="bitwise_and: the promoted dtype must be"):
+        interlock.bitwise_and(x, x, out=out)

@@ -335,6 +335,44 @@ def test_second_gradients_at_0_of_one_element_are_0(function: Callable[[Tensor],
     assert second(function, leaf(0.0)) == [0.0]
 
 
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+def test_second_gradient_of_elu_at_0_is_0(alpha: float) -> None:
+    function = interlock.nn.functional.elu
+    same(gradients(lambda x: function(x, alpha), leaf(0, -0.0, nan)), [[alpha, alpha, 1.0]])
+    same(second(lambda x: function(x, alpha), leaf(0, -0.0, nan, inf, -inf)), [0.0] * 5)
+
+
+@pytest.mark.parametrize("dtype", [interlock.float32, interlock.float64])
+@pytest.mark.parametrize("weight", [1.0, 0.0])
+def test_target_of_binary_cross_entropy_has_gradients_of_the_limited_loss(
+    dtype: interlock.dtype, weight: float
+) -> None:
+    x = interlock.tensor([0.0, 1.0, 0.5], dtype=dtype, requires_grad=True)
+    target = interlock.full((3,), 0.25, dtype=dtype, requires_grad=True)
+    loss = interlock.nn.functional.binary_cross_entropy(
+        x, target, weight=interlock.tensor(weight, dtype=dtype), reduction="sum"
+    )
+    (first,) = interlock.autograd.grad(loss, target, create_graph=True)
+    same(first.tolist(), [100.0 * weight, -100.0 * weight, 0.0])
+    (mixed,) = interlock.autograd.grad(first.sum(), x)
+    same(mixed.tolist(), [-weight, -weight, -4.0 * weight])
+
+
+def test_gradient_of_a_change_of_an_empty_view_with_steps_of_0() -> None:
+    x = interlock.from_numpy(np.zeros((2, 0, 2), np.float32)).requires_grad_()
+    changes: list[Callable[[Tensor], object]] = [
+        lambda y: y.__setitem__((True,), 1.0),
+        lambda y: y[None].__setitem__(0, 1.0),
+        lambda y: y[None][0].add_(1.0),
+        lambda y: y[None].fill_(1.0),
+    ]
+    for change in changes:
+        y = x.movedim(0, -1).clone()
+        change(y)
+        (gradient,) = interlock.autograd.grad(y, x, interlock.ones_like(y))
+        assert gradient.shape == (2, 0, 2)
+
+
 def test_gradient_of_a_view_created_in_no_grad_mode_is_recorded() -> None:
     x = interlock.ones(2, 3, requires_grad=True)
     leaf = interlock.ones(2, 3, requires_grad=True)

@@ -9,7 +9,7 @@ import interlock
 import numpy as np
 import pytest
 from interlock import Tensor
-from interlock.errors import DTypeError
+from interlock.errors import DTypeError, ShapeError
 
 from . import gradcheck
 
@@ -51,6 +51,19 @@ def test_variance_is_precise_where_the_mean_is_large() -> None:
     for y, dim in ((x, 1), (x.t().contiguous(), 0)):
         assert y.var(dim, correction=0).tolist() == pytest.approx(np.var(array, 1), rel=1e-9)
     assert x.var(correction=0).item() == pytest.approx(np.var(array), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_variance_of_elements_whose_squares_overflow() -> None:
+    constant = interlock.full((3, 2), 2e154, dtype=interlock.float64, requires_grad=True)
+    for dim in (None, 0, 1):
+        for spread in (constant.var(dim), constant.std(dim)):
+            assert not spread.any()
+            (gradient,) = interlock.autograd.grad(spread.sum(), constant)
+            assert not gradient.any()
+    for values in ([1e160, 2e160], [1e300, 1e300, 1.0]):
+        x = interlock.tensor(values, dtype=interlock.float64)
+        assert (x.var().item(), x.std().item(), x[:, None].var(0).tolist()) == (INF, INF, [INF])
 
 
 @pytest.mark.parametrize("dim", [None, 0, 1])
@@ -199,6 +212,15 @@ def test_norm_of_halves_is_rounded_once_and_that_of_zeros_has_gradient_0() -> No
     assert zeros.grad.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("order", [-1, -2.5, -INF, INF])
+def test_norm_of_nothing_has_no_smallest_or_largest_element(order: float) -> None:
+    for shape, dim in (((0,), None), ((0, 3), 0), ((3, 0), (0, 1))):
+        with pytest.raises(ShapeError, match="norm: input must have no reduced dimension of size 0"):
+            interlock.zeros(shape).norm(order, dim)
+    assert interlock.zeros(0, 3).norm(order, 1).tolist() == []
+    assert interlock.zeros(0).norm(0.5).item() == 0.0
+
+
 @pytest.mark.parametrize("dim", [None, 0, -1, (0, 2)])
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_all_and_any_match_numpy(dim: Any, keepdim: bool) -> None:
@@ -230,6 +252,17 @@ def test_closeness_counts_both_tolerances_and_infinities() -> None:
     assert interlock.allclose(x[:4], y[:4], equal_nan=True)
     assert interlock.tensor([1, 5]).isclose(interlock.tensor([1, 6])).tolist() == [True, False]
     assert interlock.tensor([True]).isclose(interlock.tensor([True])).tolist() == [True]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_closeness_of_integers_whose_difference_wraps(dtype: interlock.dtype) -> None:
+    least, largest = interlock.iinfo(dtype).min, interlock.iinfo(dtype).max
+    x = interlock.tensor([least, largest, 0], dtype=dtype)
+    y = interlock.tensor([0, least, largest], dtype=dtype)
+    assert x.isclose(y).tolist() == [least == 0, False, False]
+    assert not interlock.allclose(x[1:], y[1:])
+    assert x.isclose(y, rtol=0, atol=2.0**64).all()
+    assert x.isclose(y, rtol=0, atol=(largest - least) / 4).tolist() == [least == 0, False, False]
 
 
 def test_equal_compares_shapes_and_elements() -> None:

@@ -86,7 +86,7 @@ pub(super) fn node_object<'py>(py: Python<'py>, node: core::NextFunction) -> PyR
     if let Some(found) = known.node.as_ref().and_then(|weak| weak.upgrade(py)) {
         return Ok(found);
     }
-    let object = Bound::new(py, Node::of(node.clone()))?.into_any();
+    let object = Bound::new(py, Node::of(py, node.clone())?)?.into_any();
     let weak = WeakObject::new(&object)?;
     set_node_objects(&node, Objects { node: Some(weak), ..known });
     Ok(object)

@@ -29,7 +29,7 @@ pub use crate::recording::{
 };
 pub use crate::tensor::{
     AccumulateGrad, CustomFunction, GradDType, NextFunction, Node, NodePostHook, NodePreHook, PackedTensor,
-    PostAccumulateHook, TensorHook,
+    PostAccumulateHook, TensorHook, VisitedLeaf,
 };
 pub use custom::{CustomRecord, ForwardResult, input_grad_buffers, record};
 pub use edge::{Differentiable, EdgeOrTensor, GradientEdge};
@@ -123,10 +123,16 @@ impl Tensor {
         Ok(grad_fn("output_nr", self)?.map_or(0, |grad_fn| grad_fn.output))
     }
 
+    /// Returns whether only this handle keeps the tensor alive, apart from a node of the leaf all of whose owners visit it.
+    fn is_only_owner(&self) -> bool {
+        let visiting = usize::from(self.meta().accumulate_grad.is_visited());
+        self.handle_count() == 1 + visiting
+    }
+
     /// Calls `visit` with each object of the program that only this handle keeps alive: the hooks of a leaf without other
-    /// handles, and what a node owns whose only result is this tensor.
+    /// handles than those of [`VisitedLeaf`], and what a node owns whose only result is this tensor.
     pub fn visit_owned(&self, visit: &mut dyn FnMut(&dyn Any)) {
-        if self.handle_count() != 1 {
+        if !self.is_only_owner() {
             return;
         }
         let meta = self.meta();
@@ -142,7 +148,7 @@ impl Tensor {
     /// Removes what [`visit_owned`](Tensor::visit_owned) visits, and the history. For a garbage collector that has found
     /// this tensor unreachable.
     pub fn clear_owned(&self) {
-        if self.handle_count() != 1 {
+        if !self.is_only_owner() {
             return;
         }
         let mut meta = self.meta_mut();

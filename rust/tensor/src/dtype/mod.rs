@@ -208,18 +208,18 @@ impl Scalar {
     /// integers. As in PyTorch a negative int fits `uint8`, in which it wraps, if its magnitude does. A finite number
     /// beyond the range of a floating-point type does not fit it. Fractions are truncated and numbers rounded.
     pub fn fits(self, dtype: DType) -> bool {
-        // `i64::MIN` and `-i64::MIN` are exact doubles; `i64::MAX` is not.
-        const LEAST: f64 = i64::MIN as f64;
         match (self, dtype) {
-            (Scalar::Float(value), DType::Int64) => (LEAST..-LEAST).contains(&value),
             (Scalar::Int(value), DType::UInt8) => value.unsigned_abs() <= u8::MAX.into(),
             (Scalar::Int(value), DType::Int8) => i8::try_from(value).is_ok(),
             (Scalar::Int(value), DType::Int16) => i16::try_from(value).is_ok(),
             (Scalar::Int(value), DType::Int32) => i32::try_from(value).is_ok(),
-            (Scalar::Float(value), DType::UInt8) => (0.0..=u8::MAX.into()).contains(&value),
-            (Scalar::Float(value), DType::Int8) => (i8::MIN.into()..=i8::MAX.into()).contains(&value),
-            (Scalar::Float(value), DType::Int16) => (i16::MIN.into()..=i16::MAX.into()).contains(&value),
-            (Scalar::Float(value), DType::Int32) => (i32::MIN.into()..=i32::MAX.into()).contains(&value),
+            // Fractions above the largest integer are truncated to it. Below the smallest one PyTorch refuses them.
+            (Scalar::Float(value), DType::UInt8) => (0.0..256.0).contains(&value),
+            (Scalar::Float(value), dtype) if dtype.is_integer() => {
+                // The bounds are exact doubles.
+                let end = (1u64 << (8 * dtype.size() - 1)) as f64;
+                (-end..end).contains(&value)
+            }
             (Scalar::Int(_) | Scalar::Float(_), DType::Float16) => is_within(self.cast(), f16::MAX.to_f64()),
             (Scalar::Float(value), DType::BFloat16) => is_within(value, bf16::MAX.to_f64()),
             (Scalar::Float(value), DType::Float32) => is_within(value, f32::MAX.into()),

@@ -130,6 +130,16 @@ pub(crate) fn check_fills(
     if dtype.is_half() { Ok(value) } else { check_fits(value, dtype, op, argument) }
 }
 
+/// Like [`check_fits`] for a factor, which is not rounded to a half-precision type.
+pub(crate) fn check_factor(
+    value: Scalar,
+    dtype: DType,
+    op: &'static str,
+    argument: &'static str,
+) -> Result<Scalar> {
+    check_fits(value, if dtype.is_half() { DType::Float32 } else { dtype }, op, argument)
+}
+
 impl Error {
     /// Creates the error of an operation, whose name precedes the message.
     #[cold]

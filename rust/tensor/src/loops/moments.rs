@@ -46,9 +46,10 @@ impl Moments {
         let share = if count == 0.0 { 0.0 } else { other.count / count };
         let difference = other.mean - self.mean;
         let mean = self.mean + difference * share;
-        // The deviation of an infinite element from its mean is NaN, and so are the squares.
+        // The deviation of an infinite element from its mean is NaN, and so are the squares. Products with the weight come
+        // first: it may be 0, and the square may overflow.
         let squares =
-            if mean.is_infinite() { f64::NAN } else { difference * difference * self.count * share };
+            if mean.is_infinite() { f64::NAN } else { difference * (difference * self.count * share) };
         Moments { count, mean, squares: self.squares + other.squares + squares }
     }
 }

@@ -31,7 +31,7 @@ impl Tensor {
     /// of another shape is resized like by [`resize_`](Tensor::resize_), with a warning if it has elements.
     ///
     /// # Errors
-    /// Fails without effect if gradients are recorded for a tensor, or if this tensor has another device, or a type or
+    /// Fails without effect if gradients are recorded for the result, or if this tensor has another device, or a type or
     /// memory in which the result cannot be stored.
     pub fn write_result(
         &self,
@@ -39,7 +39,7 @@ impl Tensor {
         inputs: &[&Tensor],
         operation: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
-        self.before_result(op, inputs)?;
+        self.before_result(op)?;
         if inputs.iter().any(|input| self.dense_overlap(input) == Some(false)) {
             return Err(Error::aliased(op, "out"));
         }
@@ -54,17 +54,13 @@ impl Tensor {
         inputs: &[&Tensor],
         operation: impl FnOnce() -> Result<Tensor>,
     ) -> Result<&Tensor> {
-        self.before_result(op, inputs)?;
+        self.before_result(op)?;
         self.store_result(op, inputs, &operation()?)
     }
 
     /// Checks the target of a result.
-    fn before_result(&self, op: &'static str, inputs: &[&Tensor]) -> Result<()> {
-        if is_recording() && inputs.iter().chain(&[self]).any(|tensor| tensor.requires_grad()) {
-            let expected =
-                "not be passed if a tensor requires grad while gradients are recorded; use no_grad()";
-            return Err(Error::value(op, "out", expected, "a tensor"));
-        }
+    fn before_result(&self, op: &'static str) -> Result<()> {
+        check_not_recorded(op, self)?;
         if self.is_inference() && !is_inference_mode_enabled() {
             let expected =
                 "not be an inference tensor outside of inference_mode(); clone() returns a normal tensor";
@@ -85,7 +81,7 @@ impl Tensor {
         inputs: &[&Tensor],
         operation: impl FnOnce() -> Result<Vec<Tensor>>,
     ) -> Result<()> {
-        targets.iter().try_for_each(|target| target.before_result(op, inputs))?;
+        targets.iter().try_for_each(|target| target.before_result(op))?;
         for (number, second) in targets.iter().enumerate() {
             let mut before = targets.iter().take(number);
             let is_shared = |first: &&Tensor| first.is(second) || first.dense_overlap(second).is_some();
@@ -97,6 +93,7 @@ impl Tensor {
             }
         }
         let results = operation()?;
+        results.iter().try_for_each(|result| check_not_recorded(op, result))?;
         let pairs = || targets.iter().zip(&results);
         for ((target, result), argument) in pairs().zip(["out[0]", "out[1]", "out[2]"]) {
             check_device(op, result, target)?;
@@ -120,7 +117,7 @@ impl Tensor {
         rule: NewElements,
         make: impl FnOnce(TensorOptions) -> Result<Tensor>,
     ) -> Result<()> {
-        self.before_result(op, &[])?;
+        self.before_result(op)?;
         let mut result = make(self.options())?;
         if let NewElements::Sequence { .. } = rule
             && result.numel() == self.numel()
@@ -137,6 +134,7 @@ impl Tensor {
 
     /// Copies the result of an operation to this tensor, which gets its shape.
     fn store_result(&self, op: &'static str, inputs: &[&Tensor], result: &Tensor) -> Result<&Tensor> {
+        check_not_recorded(op, result)?;
         check_device(op, result, self)?;
         if !result.dtype().can_cast_to(self.dtype()) {
             return Err(Error::result_type(op, "out", result.dtype(), self.dtype()));
@@ -185,4 +183,12 @@ impl Tensor {
         let same = (start, end) == (other_start, other_end) && own.strides == others.strides;
         intersects.then_some(same)
     }
+}
+
+/// Returns an error if gradients are recorded for a target or a result. Operations without a gradient have none.
+fn check_not_recorded(op: &'static str, tensor: &Tensor) -> Result<()> {
+    Error::when(is_recording() && tensor.requires_grad(), || {
+        let expected = "not be passed if a tensor requires grad while gradients are recorded; use no_grad()";
+        Error::value(op, "out", expected, "a tensor")
+    })
 }

@@ -33,12 +33,12 @@ impl SavedTensor {
 
     fn new(tensor: &Tensor, producer: Producer) -> Result<Self> {
         let version = version(tensor)?;
-        let packed = if tensor.meta().is_number { None } else { saved_tensor_hooks::pack(tensor)? };
+        let is_leaf = matches!(producer, Producer::Leaf(_));
+        let is_number = tensor.meta().is_number;
+        let packed = if is_number { None } else { saved_tensor_hooks::pack(tensor, is_leaf)? };
         let content = match packed {
             Some(packed) => Content::Packed(packed),
-            None if matches!(producer, Producer::Leaf(_)) => {
-                Content::Tensor { tensor: tensor.clone(), version }
-            }
+            None if is_leaf => Content::Tensor { tensor: tensor.clone(), version },
             None => Content::Tensor { tensor: tensor.detach(), version },
         };
         Ok(SavedTensor { content, producer })

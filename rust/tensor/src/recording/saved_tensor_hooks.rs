@@ -42,7 +42,7 @@ use crate::{Error, ErrorKind, Result, Tensor};
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 pub trait SavedTensorHooks: Any + Send + Sync {
-    /// Packs a tensor without history.
+    /// Packs a leaf, or an alias without history of another tensor.
     fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn PackedTensor>>;
 }
 
@@ -69,15 +69,15 @@ fn own_hooks(stored: &Arc<dyn Any + Send + Sync>) -> Option<&dyn Any> {
     (Arc::strong_count(hooks) == 1).then_some(&**hooks)
 }
 
-/// Packs a tensor with the hooks that are active on this thread. Returns `None` if there are none. The hooks receive an
-/// alias without history: the node owns what they return, and must not own itself.
-pub(super) fn pack(tensor: &Tensor) -> Result<Option<Arc<dyn PackedTensor>>> {
+/// Packs a tensor with the hooks that are active on this thread. Returns `None` if there are none. The hooks receive a leaf
+/// itself, and of other tensors an alias without history: the node owns what they return, and must not own itself.
+pub(super) fn pack(tensor: &Tensor, is_leaf: bool) -> Result<Option<Arc<dyn PackedTensor>>> {
     let Some(active) = autograd::saved_tensor_hooks() else { return Ok(None) };
     let Some(Stored(hooks)) = active.downcast_ref() else { return Ok(None) };
     // The functions of the program record nothing, and save nothing through themselves.
     let _mode = autograd::no_grad();
     let before = tensor.current_version();
-    let packed = hooks.pack(&tensor.detach())?;
+    let packed = if is_leaf { hooks.pack(tensor) } else { hooks.pack(&tensor.detach()) }?;
     if tensor.current_version() != before {
         let message = "pack_hook must leave the tensor that it packs as it is, got a change in place";
         return Err(Error::of("saved_tensors_hooks", ErrorKind::Value, message));

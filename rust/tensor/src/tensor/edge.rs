@@ -1,6 +1,7 @@
 //! Edges of the autograd graph, from a node to the consumers of its gradients.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use interlock::accelerator::Device;
@@ -81,6 +82,8 @@ pub struct AccumulateGrad(Arc<Leaf>);
 
 struct Leaf {
     tensor: Tensor,
+    /// The number of [`VisitedLeaf`] of the node.
+    visited: AtomicUsize,
 }
 
 /// The node that a leaf has at present, if any.
@@ -90,7 +93,7 @@ pub(crate) struct WeakAccumulateGrad(Weak<Leaf>);
 impl AccumulateGrad {
     /// Returns a node of a leaf that no tensor knows.
     pub(crate) fn new(tensor: &Tensor) -> Self {
-        AccumulateGrad(Arc::new(Leaf { tensor: tensor.clone() }))
+        AccumulateGrad(Arc::new(Leaf { tensor: tensor.clone(), visited: AtomicUsize::new(0) }))
     }
 
     /// Returns a reference that does not keep the node alive.
@@ -104,6 +107,13 @@ impl WeakAccumulateGrad {
     pub fn upgrade(&self) -> Option<AccumulateGrad> {
         self.0.upgrade().map(AccumulateGrad)
     }
+
+    /// Returns whether the node exists and each of its owners is a [`VisitedLeaf`].
+    pub fn is_visited(&self) -> bool {
+        let is_visited =
+            |leaf: Arc<Leaf>| Arc::strong_count(&leaf) == 1 + leaf.visited.load(Ordering::Relaxed);
+        self.0.upgrade().is_some_and(is_visited)
+    }
 }
 
 impl Deref for AccumulateGrad {
@@ -111,6 +121,32 @@ impl Deref for AccumulateGrad {
 
     fn deref(&self) -> &Tensor {
         &self.0.tensor
+    }
+}
+
+/// A reference to the node of a leaf, for an object of the program that also refers to the program's object of the leaf: a
+/// garbage collector that visits that object from here finds what the leaf owns.
+pub struct VisitedLeaf(AccumulateGrad);
+
+impl VisitedLeaf {
+    /// Returns a reference to a node.
+    pub fn new(node: AccumulateGrad) -> Self {
+        node.0.visited.fetch_add(1, Ordering::Relaxed);
+        VisitedLeaf(node)
+    }
+}
+
+impl Drop for VisitedLeaf {
+    fn drop(&mut self) {
+        self.0.0.visited.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Deref for VisitedLeaf {
+    type Target = AccumulateGrad;
+
+    fn deref(&self) -> &AccumulateGrad {
+        &self.0
     }
 }
 

@@ -31,7 +31,7 @@ use identity::Identity;
 pub(crate) use autograd_meta::{CreationMeta, GradFn, ViewInfo};
 #[cfg(test)]
 pub(crate) use edge::KEYS;
-pub use edge::{AccumulateGrad, NextFunction};
+pub use edge::{AccumulateGrad, NextFunction, VisitedLeaf};
 pub(crate) use edge::{Edge, EdgeKey};
 pub(crate) use hooks::{Hooks, Lists, Registered, new_id};
 pub use hooks::{NodePostHook, NodePreHook, PostAccumulateHook, TensorHook};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use interlock_tensor::autograd::{self as core, ForwardStack, GradientEdge, NextFunction};
+use interlock_tensor::autograd::{self as core, ForwardStack, GradientEdge, NextFunction, VisitedLeaf};
 use once_cell::race::OnceBox;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -23,14 +23,22 @@ use crate::tensor::{Tensor, fallible_alloc};
 pub(crate) struct Node(Reference);
 
 enum Reference {
-    Graph(NextFunction),
+    Operation(Arc<core::Node>),
+    /// The node of a leaf, and the leaf, from which a garbage collector visits what it owns.
+    Leaf(VisitedLeaf, Py<Tensor>),
     /// The node of a call of `autograd.Function`, which owns the Python object. Empty until the call is recorded.
     Function(OnceBox<Weak<core::Node>>),
 }
 
 impl Node {
-    pub(crate) fn of(node: NextFunction) -> Self {
-        Node(Reference::Graph(node))
+    pub(crate) fn of(py: Python<'_>, node: NextFunction) -> PyResult<Self> {
+        Ok(Node(match node {
+            NextFunction::Node(node) => Reference::Operation(node),
+            NextFunction::Leaf(leaf) => {
+                let tensor = tensor_object(py, &leaf)?.unbind();
+                Reference::Leaf(VisitedLeaf::new(leaf), tensor)
+            }
+        }))
     }
 
     /// Creates the node of a call that is not recorded yet.
@@ -48,7 +56,8 @@ impl Node {
     /// Returns the node, or `None` for a call that was not recorded or whose graph was freed.
     pub(crate) fn try_get(&self) -> Option<NextFunction> {
         match &self.0 {
-            Reference::Graph(node) => Some(node.clone()),
+            Reference::Operation(node) => Some(NextFunction::Node(node.clone())),
+            Reference::Leaf(leaf, _) => Some(NextFunction::Leaf((**leaf).clone())),
             Reference::Function(recorded) => recorded.get()?.upgrade().map(NextFunction::Node),
         }
     }
@@ -64,8 +73,8 @@ impl Node {
     /// Returns the identity of the node: the address of the operation or of the leaf.
     fn identity(&self) -> usize {
         match &self.0 {
-            Reference::Graph(NextFunction::Node(node)) => Arc::as_ptr(node).addr(),
-            Reference::Graph(NextFunction::Leaf(leaf)) => leaf.identity(),
+            Reference::Operation(node) => Arc::as_ptr(node).addr(),
+            Reference::Leaf(leaf, _) => leaf.identity(),
             Reference::Function(recorded) => std::ptr::from_ref(recorded).addr(),
         }
     }
@@ -128,10 +137,13 @@ impl Node {
     /// Raises:
     ///     AttributeError: The node is an operation.
     #[getter]
-    fn variable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Tensor>> {
-        match self.get()? {
-            NextFunction::Leaf(leaf) => tensor_object(py, &leaf),
-            node => Err(PyAttributeError::new_err(format!("{} has no attribute 'variable'", node.name()))),
+    fn variable(&self, py: Python<'_>) -> PyResult<Py<Tensor>> {
+        match &self.0 {
+            Reference::Leaf(_, tensor) => Ok(tensor.clone_ref(py)),
+            _ => {
+                let message = format!("{} has no attribute 'variable'", self.get()?.name());
+                Err(PyAttributeError::new_err(message))
+            }
         }
     }
 
@@ -227,12 +239,14 @@ impl Node {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let Reference::Graph(NextFunction::Node(node)) = &self.0 else { return Ok(()) };
-        // As for tensors: the reference is counted once, by the only owner of the node.
-        if Arc::strong_count(node) != 1 {
-            return Ok(());
+        match &self.0 {
+            // As for tensors: the reference is counted once, by the only owner of the node.
+            Reference::Operation(node) if Arc::strong_count(node) == 1 => {
+                hooks::traverse_all(&visit, |each| node.visit_owned(each))
+            }
+            Reference::Leaf(_, tensor) => visit.call(tensor),
+            _ => Ok(()),
         }
-        hooks::traverse_all(&visit, |each| node.visit_owned(each))
     }
 }
 
@@ -252,7 +266,7 @@ fn _gradient_edge<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<EdgeMembers<'py>>
     let node = next_object(py, edge.node())?;
     // The graph owns the `ctx` of a function, which does not own the graph.
     let is_function = matches!(node.cast::<Node>()?.get().0, Reference::Function(_));
-    let token = is_function.then(|| Bound::new(py, Node::of(edge.node()))).transpose()?;
+    let token = is_function.then(|| Bound::new(py, Node::of(py, edge.node())?)).transpose()?;
     Ok((node, edge.output_nr(), token))
 }
 

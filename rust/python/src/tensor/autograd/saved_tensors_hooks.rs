@@ -28,6 +28,7 @@ use crate::scope_debug;
 use crate::switches;
 use crate::tensor::Tensor;
 use crate::tensor::args::extract_tensor;
+use crate::tensor::identity::tensor_object;
 use crate::tensor::program::call_program;
 use crate::traverse;
 
@@ -45,7 +46,11 @@ struct Functions {
 impl SavedTensorHooks for Functions {
     fn pack(&self, tensor: &CoreTensor) -> Result<Arc<dyn PackedTensor>> {
         call_program(|py| {
-            let tensor = Bound::new(py, Tensor::from(tensor.clone()))?;
+            // A leaf is the object that the program has.
+            let tensor = match tensor.requires_grad() {
+                true => tensor_object(py, tensor)?,
+                false => Bound::new(py, Tensor::from(tensor.clone()))?,
+            };
             let object = DeferredDrop::new(call(&self.pack.get(py), &tensor)?);
             let unpack = DeferredDrop::new(self.unpack.get(py));
             Ok(Arc::new(Packed { object, unpack }) as Arc<dyn PackedTensor>)
@@ -129,7 +134,8 @@ impl OwningState {
 /// applied. Inside another one, only the inner one is used.
 ///
 /// Args:
-///     pack_hook: Called with each tensor that is saved. It returns any object. It must not change the tensor.
+///     pack_hook: Called with each tensor that is saved: a leaf itself, and an alias without history of another tensor. It
+///         returns any object. It must not change the tensor.
 ///     unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
 ///         elements.
 ///

@@ -5,6 +5,7 @@ mod single;
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
+use self::double::full_range;
 use crate::Element;
 
 /// A type in which floating-point arithmetic is done: `f32` or `f64`.
@@ -131,7 +132,8 @@ real! {
 real! {
     f64, double::LARGEST_ANGLE, f64::powf, f64::atan2, double::hypot;
     double: exp exp_m1 ln tanh sigmoid sin cos tan asin acos atan erf;
-    f64: exp2 log2 log10 ln_1p sinh cosh asinh acosh atanh;
+    f64: exp2 log2 log10 ln_1p sinh cosh atanh;
+    full_range: asinh acosh;
     libm: erfc;
 }
 

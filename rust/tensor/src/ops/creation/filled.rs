@@ -80,8 +80,8 @@ impl Tensor {
         iterate::filled(op, options, shape, value)
     }
 
-    /// Returns the numbers from `start` to `end` (exclusive) in steps of `step`. For integer types each argument is
-    /// truncated.
+    /// Returns the numbers from `start` to `end` (exclusive) in steps of `step`. For integer types the numbers of the same
+    /// count begin with the truncated `start` and have the truncated `step`.
     pub fn arange(
         start: Scalar,
         end: Scalar,
@@ -93,20 +93,15 @@ impl Tensor {
 
     fn arange_as([start, end, step]: [Scalar; 3], options: TensorOptions) -> Result<Self> {
         let op = "arange";
-        let converted = |given: Scalar, argument| -> Result<Scalar> {
+        for (argument, given) in [("start", start), ("end", end), ("step", step)] {
+            Error::when(!given.cast::<f64>().is_finite(), || Error::value(op, argument, "be finite", given))?;
             // As in PyTorch the numbers of a narrow integer type wrap.
             if options.dtype.is_integer() {
-                return Ok(Scalar::Int(check_fits(given, DType::Int64, op, argument)?.cast()));
+                check_fits(given, DType::Int64, op, argument)?;
             }
-            Ok(given)
-        };
-        let (start, end, step) =
-            (converted(start, "start")?, converted(end, "end")?, converted(step, "step")?);
-        let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
-        Error::when(stride == 0.0 || stride.is_nan(), || Error::value(op, "step", "not be 0 or nan", step))?;
-        for (argument, bound) in [("start", start), ("end", end)] {
-            Error::when(!bound.cast::<f64>().is_finite(), || Error::value(op, argument, "be finite", bound))?;
         }
+        let [first, last, stride] = [start, end, step].map(Scalar::cast::<f64>);
+        Error::when(stride == 0.0, || Error::value(op, "step", "not be 0", step))?;
         if (last - first) * stride.signum() < 0.0 {
             let sign = if last > first { "positive" } else { "negative" };
             return Err(Error::value(op, "step", format!("be {sign} to reach {end} from {start}"), step));
@@ -119,6 +114,9 @@ impl Tensor {
             }
             _ => ((last - first) / stride).ceil() as usize,
         };
+        let is_integer = options.dtype.is_integer();
+        let truncated = |given: Scalar| if is_integer { Scalar::Int(given.cast()) } else { given };
+        let (start, step) = (truncated(start), truncated(step));
         let numbers = dispatch_wrapping!(options.dtype, T => {
             let computed = TensorOptions { dtype: T::DTYPE, ..options };
             iterate::launch_nullary(op, computed, &[count], move |out: &mut [T]| match (start, step) {

@@ -40,9 +40,16 @@ fn spaced(
     let dtype = options.dtype;
     check_numeric(op, "dtype", dtype, "")?;
     let count = usize::try_from(steps).map_err(|_| Error::value(op, "steps", "not be negative", steps))?;
+    if let (Some(base), 1) = (base, count) {
+        // As in PyTorch a single power is a number like any other, whose exponent is not truncated.
+        let power = Scalar::Float(base.powf(start.cast()));
+        let filled = Tensor::full(&[1], power, options);
+        return filled.map_err(|error| error.during(op).rename_argument("fill_value", "base ** start"));
+    }
     let (start, end) = (check_fits(start, dtype, op, "start")?, check_fits(end, dtype, op, "end")?);
-    // For integers the bounds are truncated first.
-    let [start, end] = [start, end].map(|bound| bound.stored(dtype).cast());
+    // For integers the bounds are truncated first. Negative exponents do not wrap in uint8.
+    let held = if base.is_some() { dtype.compute() } else { dtype };
+    let [start, end] = [start, end].map(|bound| bound.stored(held).cast());
     let range = Range { start, end, steps: count };
     let computed = TensorOptions { dtype: dtype.compute(), ..options };
     let numbers = dispatch_compute!(dtype, T => {

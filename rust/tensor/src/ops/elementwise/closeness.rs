@@ -16,7 +16,7 @@ pub struct Tolerance {
 
 impl Tensor {
     /// Returns where the difference of the elements is at most `atol + rtol * abs(other)`. Infinities are close to
-    /// themselves only.
+    /// themselves only. Differences of integers are computed in `f64`.
     ///
     /// # Errors
     /// Fails if the types differ or a tolerance is negative.
@@ -46,8 +46,9 @@ impl Tensor {
         if rtol == 0.0 && atol == 0.0 {
             return Ok(close);
         }
-        let a = if a.dtype() == DType::Bool { a.cast(DType::DEFAULT_FLOAT)? } else { a };
-        let b = b.cast(a.dtype())?;
+        // Differences of integers could wrap.
+        let computed = if a.dtype().is_floating_point() { a.dtype() } else { DType::Float64 };
+        let (a, b) = (a.cast(computed)?, b.cast(computed)?);
         let difference = a.sub(&b)?.abs()?;
         let allowed = b.abs()?.mul(rtol)?.add(atol)?;
         let is_finite = difference.less(f64::INFINITY)?;

@@ -3,6 +3,7 @@
 use super::arithmetic::{divide, subtract};
 use super::operand::{Operand, check_numeric, result_type};
 use crate::dtype::{dispatch_compute, dispatch_float};
+use crate::error::check_factor;
 use crate::layout::broadcast;
 use crate::recording::NodeBuilder;
 use crate::{DType, Element, Error, Result, Scalar, Tensor, iterate};
@@ -65,11 +66,11 @@ fn lerp_by(start: &Tensor, end: &Tensor, weight: Operand<'_>) -> Result<Tensor> 
 /// Returns `input + value * factor1 * factor2`, elementwise. For integers `value` is truncated.
 ///
 /// # Errors
-/// Fails if all tensors are bool.
+/// Fails if all tensors are bool, or if the type of the result cannot hold `value`.
 pub fn addcmul(input: &Tensor, factor1: &Tensor, factor2: &Tensor, value: Scalar) -> Result<Tensor> {
     let op = "addcmul";
     let tensors = [input, factor1, factor2];
-    let (dtype, shape) = promoted(op, tensors)?;
+    let (dtype, shape) = promoted(op, tensors, value)?;
     let sources = promoted_sources(tensors, dtype)?;
     let out = dispatch_compute!(dtype, T => {
         let value: T = value.cast();
@@ -93,7 +94,7 @@ pub fn addcmul(input: &Tensor, factor1: &Tensor, factor2: &Tensor, value: Scalar
 /// Returns `input + value * dividend / divisor`, elementwise.
 ///
 /// # Errors
-/// Fails if neither `dividend` nor `divisor` is floating point.
+/// Fails if neither `dividend` nor `divisor` is floating point, or if the type of the result cannot hold `value`.
 pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scalar) -> Result<Tensor> {
     let op = "addcdiv";
     if !dividend.dtype().is_floating_point() && !divisor.dtype().is_floating_point() {
@@ -101,7 +102,7 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
         return Err(error.with_hint("; float() converts it"));
     }
     let tensors = [input, dividend, divisor];
-    let (dtype, shape) = promoted(op, tensors)?;
+    let (dtype, shape) = promoted(op, tensors, value)?;
     let sources = promoted_sources(tensors, dtype)?;
     let out = dispatch_float!(dtype, T => {
         let value: T = value.cast();
@@ -127,9 +128,10 @@ pub fn addcdiv(input: &Tensor, dividend: &Tensor, divisor: &Tensor, value: Scala
 }
 
 /// Returns the promoted type and the shape of three tensors.
-fn promoted(op: &'static str, tensors: [&Tensor; 3]) -> Result<(DType, Vec<usize>)> {
+fn promoted(op: &'static str, tensors: [&Tensor; 3], value: Scalar) -> Result<(DType, Vec<usize>)> {
     let dtype = result_type(&tensors.map(Operand::Tensor));
     check_numeric(op, "input", dtype, "; long() converts it")?;
+    check_factor(value, dtype, op, "value")?;
     Ok((dtype, broadcast3(op, tensors)?))
 }
 

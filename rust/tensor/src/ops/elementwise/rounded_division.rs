@@ -86,7 +86,9 @@ pub(crate) fn check_divisible(op: &'static str, operands: &PromotedOperands) -> 
     match operands.dtype {
         DType::Bool => Err(Error::not_numeric(op, "the promoted dtype", "; long() converts it")),
         dtype if dtype.is_floating_point() || operands.b.is_on_device() => Ok(()),
-        _ if operands.b.equal(0)?.any()? => Err(Error::value(op, "other", "not be 0 for integers", 0)),
+        _ if !operands.shape.contains(&0) && operands.b.equal(0)?.any()? => {
+            Err(Error::value(op, "other", "not be 0 for integers", 0))
+        }
         _ => Ok(()),
     }
 }

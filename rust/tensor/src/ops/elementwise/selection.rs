@@ -4,7 +4,7 @@ use super::arithmetic::promote;
 use super::operand::{Numbers, Operand, check_bool, result_type};
 use super::pairs::{maximum_gradient, minimum_gradient};
 use crate::dtype::{Bool8, dispatch_compute, dispatch_float, dispatch_size, larger, smaller};
-use crate::error::check_fits;
+use crate::error::{check_fills, check_fits};
 use crate::layout::broadcast;
 use crate::recording::{BackwardContext, Gradients, NodeBuilder};
 use crate::{DType, Error, Result, Tensor, iterate, loops};
@@ -21,6 +21,12 @@ pub fn where_cond<'a>(
 fn where_of(condition: &Tensor, operands: (Operand<'_>, Operand<'_>)) -> Result<Tensor> {
     let op = "where";
     check_bool(op, "condition", condition)?;
+    let dtype = result_type(&[operands.0, operands.1]);
+    for (argument, operand) in [("input", operands.0), ("other", operands.1)] {
+        if let Operand::Scalar(number) = operand {
+            check_fills(number, dtype, op, argument)?;
+        }
+    }
     let operands = promote(op, operands, Numbers::Rounded, |dtype| dtype)?;
     let shape = broadcast(op, condition.shape(), &operands.shape)?;
     let (x, y) = (iterate::bits(&operands.a), iterate::bits(&operands.b));

@@ -282,7 +282,8 @@ impl Activation for Elu {
     }
 
     fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
-        let is_linear = x.detach().less_equal(0i64)?.logical_not()?;
+        // As in PyTorch it is that of the linear part at 0, where the derivative is that of the other part.
+        let is_linear = x.detach().less(0i64)?.logical_not()?;
         zero_where(&is_linear, &x.exp()?.mul(self.alpha)?)
     }
 }

@@ -15,6 +15,9 @@ use crate::{DType, Element, Error, Result, Tensor, iterate, loops};
 /// The least logarithm of a probability: the loss of a certain error is finite.
 const LEAST_LOGARITHM: f64 = -100.0;
 
+/// A probability whose logarithm is below the least one, and by which gradients can be divided.
+const LEAST_PROBABILITY: f64 = 1.4e-45;
+
 /// The least variance of a probability by which the gradient is divided.
 const LEAST_VARIANCE: f64 = 1e-12;
 
@@ -91,7 +94,10 @@ fn of_input(gradient: &Tensor, input: &Tensor, target: &Tensor) -> Result<Tensor
 
 /// Computes the gradient of the target by recorded operations: `g * (ln(1 - x) - ln(x))`.
 fn of_target(gradient: &Tensor, input: &Tensor) -> Result<Tensor> {
-    let logarithm = |probability: &Tensor| clamp(&probability.log()?, Some(LEAST_LOGARITHM.into()), None);
+    let logarithm = |probability: &Tensor| {
+        let positive = clamp(probability, Some(LEAST_PROBABILITY.into()), None)?;
+        clamp(&positive.log()?, Some(LEAST_LOGARITHM.into()), None)
+    };
     gradient.mul(&logarithm(&input.rsub(1i64)?)?.sub(&logarithm(input)?)?)
 }
 

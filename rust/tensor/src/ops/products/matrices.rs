@@ -7,7 +7,7 @@ use interlock::backends::Node;
 use interlock::dispatch::{Call, Composite, Numerics};
 
 use super::matmul_kernels::{MATMUL, MatmulArgs, MatmulCall, NATIVE, err_bools};
-use crate::error::Tuple;
+use crate::error::{Tuple, check_factor};
 use crate::layout::broadcast;
 use crate::ops::elementwise::arithmetic::{NO_FACTOR, add_products, scale_by_alpha};
 use crate::ops::elementwise::operand::{Operand, check_device, check_same_dtype};
@@ -314,6 +314,8 @@ impl Tensor {
         alpha: Scalar,
     ) -> Result<Tensor> {
         check_same_dtype(op, self, left)?;
+        check_factor(beta, self.dtype(), op, "beta")?;
+        check_factor(alpha, self.dtype(), op, "alpha")?;
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
         let Prepared { a, b, shape } = left.prepare_matmul(right)?;
         let product = Product::new(&a, &b, self.dtype().compute(), Some(&shape), Some(op.into()))?;

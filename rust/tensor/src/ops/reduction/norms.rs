@@ -31,8 +31,10 @@ impl Tensor {
         let over = reduced_dims(op, self.shape(), dims)?;
         // Halves are rounded once.
         let x = self.cast(dtype.compute())?;
-        let norm = if order.is_infinite() {
+        if order.is_infinite() || order < 0.0 {
             Error::when(over.count == 0, || err_nothing_to_reduce(op, self.shape(), false))?;
+        }
+        let norm = if order.is_infinite() {
             let sizes = x.abs()?;
             if order > 0.0 { sizes.amax(dims, keepdim)? } else { sizes.amin(dims, keepdim)? }
         } else if order == 0.0 {

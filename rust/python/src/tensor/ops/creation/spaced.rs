@@ -27,7 +27,8 @@ fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> P
 
 /// Return the numbers from `start` to `end` (exclusive) in steps of `step`. `arange(end)` starts at 0.
 ///
-/// Each argument is a number or a tensor with one element. If the dtype is int64, each one is truncated first.
+/// Each argument is a number or a tensor with one element. There are `(end - start) / step` numbers, rounded up. For an
+/// integer dtype they begin with the truncated `start` and have the truncated `step`, as in PyTorch.
 ///
 /// Args:
 ///     start: The first number, or the bound if `end` is None; None means 0.
@@ -36,8 +37,8 @@ fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> P
 ///     dtype: The element type. None means int64, or float32 if an argument is a float.
 ///
 /// Raises:
-///     ArgumentError: `step` is 0 or has the wrong sign, a bound is not finite, or the dtype is int64 and cannot hold
-///         an argument.
+///     ArgumentError: `step` is 0 or has the wrong sign, an argument is not finite, or the dtype is an integer dtype and
+///         int64 cannot hold an argument.
 ///     TypeError: Neither `start` nor `end` is passed.
 ///
 /// Example:
@@ -45,7 +46,14 @@ fn eye(n: Count, m: Option<Count>, #[options(out)] options: &NewTensor<'_>) -> P
 ///     tensor([0, 1, 2])
 ///     >>> interlock.arange(1, 2, 0.25)
 ///     tensor([1.0000, 1.2500, 1.5000, 1.7500])
-#[tensor_op(function, example = "5")]
+#[tensor_op(
+    function,
+    example = "5",
+    overloads(
+        "(start: _Number, end: _Number | None = None, step: _Number | None = None, *, {options}) -> Tensor",
+        "(*, end: _Number, start: _Number | None = None, step: _Number | None = None, {options}) -> Tensor"
+    )
+)]
 fn arange(
     start: Option<Scalar>,
     end: Option<Scalar>,
@@ -98,10 +106,11 @@ fn linspace(
 ///     end: The last exponent, or a tensor with one element.
 ///     steps: The number of elements.
 ///     base: The base.
-///     dtype: The element type; None means float32. For integers the bounds and the numbers are truncated.
+///     dtype: The element type; None means float32. For integers the bounds of several exponents and the numbers are
+///         truncated.
 ///
 /// Raises:
-///     ArgumentError: `steps` is negative, or the dtype cannot hold a bound.
+///     ArgumentError: `steps` is negative, or the dtype cannot hold a bound or the only power.
 ///     DTypeError: The dtype is bool.
 ///
 /// Example:

@@ -159,6 +159,7 @@ macro_rules! accumulated {
         ///     value: A number; None means 1.
         ///
         /// Raises:
+        ///     ArgumentError: The promoted dtype cannot hold `value`.
         #[doc = concat!("     ", $error)]
         ///     {no_broadcast}
         ///

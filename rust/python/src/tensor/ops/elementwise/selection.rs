@@ -22,6 +22,7 @@ use crate::tensor::operation::{
 ///     A tensor; without `input` and `other` the tuple of `nonzero(condition, as_tuple=True)`.
 ///
 /// Raises:
+///     ArgumentError: The promoted dtype cannot hold a number.
 ///     DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
 ///     {no_broadcast}
 ///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
@@ -70,6 +71,9 @@ fn r#where<'py>(
 /// Args:
 ///     condition: A bool tensor.
 ///     other: A tensor or a number. Shapes are broadcast and dtypes promoted.
+///
+/// Raises:
+///     ArgumentError: The promoted dtype cannot hold the number.
 #[tensor_op(method, name = "where", example = "x, x > 1, y")]
 fn where_method(input: &CoreTensor, condition: &CoreTensor, other: Operand<'_>) -> Result<CoreTensor> {
     elementwise::where_cond(condition, input, other)

@@ -92,6 +92,7 @@ fn bmm(input: &CoreTensor, mat2: &CoreTensor) -> Result<CoreTensor>;
 ///     A matrix of shape [n, m].
 ///
 /// Raises:
+///     ArgumentError: The dtype cannot hold `beta` or `alpha`.
 ///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
 ///     ShapeError: The shapes are incompatible.
 ///
@@ -167,6 +168,7 @@ fn mv(input: &CoreTensor, vec: &CoreTensor) -> Result<CoreTensor>;
 ///     A vector of shape [n].
 ///
 /// Raises:
+///     ArgumentError: The dtype cannot hold `beta` or `alpha`.
 ///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
 ///     ShapeError: The shapes are incompatible.
 ///
@@ -203,6 +205,7 @@ fn addmv(
 ///     A tensor of shape [b, n, m].
 ///
 /// Raises:
+///     ArgumentError: The dtype cannot hold `beta` or `alpha`.
 ///     DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
 ///     ShapeError: The shapes are incompatible.
 ///

@@ -98,7 +98,16 @@ floats_in_shape! {
 ///     >>> x = interlock.randint(3, 5, (100,))
 ///     >>> x.min(), x.max()
 ///     (tensor(3), tensor(4))
-#[tensor_op(function, example = "2, 9, (2, 3)")]
+#[tensor_op(
+    function,
+    example = "2, 9, (2, 3)",
+    overloads(
+        "(low: SupportsIndex, high: _Sizes, size: None = None, *, generator: Generator | None = None, {options}) -> Tensor",
+        "(low: SupportsIndex, high: SupportsIndex, size: _Dims, *, generator: Generator | None = None, {options}) -> Tensor",
+        "(low: SupportsIndex, high: None = None, *, size: _Dims, generator: Generator | None = None, {options}) -> Tensor",
+        "(low: None = None, *, high: SupportsIndex, size: _Dims, generator: Generator | None = None, {options}) -> Tensor"
+    )
+)]
 fn randint(
     low: Option<i64>,
     high: &Option<End<'_>>,

@@ -21,7 +21,7 @@ use crate::tensor::operation::{Arg, ArgumentName, FromArgument, Ints, tensor_op}
 /// Raises:
 ///     DTypeError: The elements are not floating point, or `dtype` is narrower.
 ///     ArgumentError: `p` is another text.
-///     ShapeError: `p` is infinite and there are no elements to reduce.
+///     ShapeError: `p` is infinite or negative and there are no elements to reduce.
 ///
 /// Example:
 ///     >>> x = interlock.tensor([3.0, 4.0])

@@ -62,7 +62,9 @@ fn mean(
     #[default(false)] keepdim: bool,
     #[keyword] dtype: Option<DType>,
 ) -> Result<CoreTensor> {
-    cast(input, dtype)?.mean(dim.as_deref(), keepdim)
+    // As in PyTorch elements of another dtype are not rounded to a half-precision one: their mean is.
+    let wide = dtype.filter(|dtype| dtype.is_half() && *dtype != input.dtype()).map(DType::compute);
+    cast(&cast(input, wide.or(dtype))?.mean(dim.as_deref(), keepdim)?, dtype)
 }
 
 /// Return the product of all elements, or along a dimension. The product of no elements is 1.

@@ -64,6 +64,8 @@ fn equal(input: &CoreTensor, other: &CoreTensor) -> Result<bool> {
 
 /// Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 ///
+/// Differences of integers and bools are computed in float64.
+///
 /// Args:
 ///     other: The other tensor.
 ///

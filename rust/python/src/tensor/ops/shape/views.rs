@@ -30,7 +30,9 @@ use crate::tensor::operation::{Ints, SizesOrDType, tensor_op};
     view,
     example = "x, 3, 2",
     overloads(
-        "(input: Tensor, *args: SupportsIndex | _Sizes | _DType, size: _Sizes | None = None, dtype: _DType | None = None) -> Tensor"
+        "(input: Tensor, first_size: SupportsIndex | _Sizes | _DType, /, *args: SupportsIndex) -> Tensor",
+        "(input: Tensor, *, size: _Sizes, dtype: None = None) -> Tensor",
+        "(input: Tensor, *, dtype: _DType, size: None = None) -> Tensor"
     )
 )]
 fn view(input: &CoreTensor, #[variadic] size: &SizesOrDType, dtype: Option<DType>) -> Result<CoreTensor> {

@@ -3,6 +3,7 @@
 
 mod circular;
 mod error_function;
+pub(super) mod full_range;
 mod hyperbolic;
 mod hypotenuse;
 mod inverse;
