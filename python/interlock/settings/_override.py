@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
-from interlock._core.state import UninterruptedExit
+from interlock._core.state import BegunAtCreation, UninterruptedExit
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, SettingWarning
@@ -383,7 +383,7 @@ def _warn(scope: Scope, alias: str, name: str, other: Scope) -> None:
     warnings.warn_explicit(message, SettingWarning, scope.origin.file, scope.origin.line)
 
 
-class pin(UninterruptedExit):
+class pin(BegunAtCreation):
     """Keep settings of the process at values until `release` is called or the `with` block ends.
 
     The settings are written at once. A write by other code, through a function of the library that interlock
@@ -454,9 +454,6 @@ class pin(UninterruptedExit):
 
         """
         report(_holds.leave(self._scope))
-
-    def __enter__(self) -> Self:
-        return self
 
     def _exit(self, _exited: list[Scope]) -> None:
         self.release()

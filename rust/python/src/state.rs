@@ -28,7 +28,7 @@ use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
 use crate::tensor::traverse_hooks;
-use crate::uninterrupted_exit::UninterruptedExit;
+use crate::uninterrupted_exit::{BegunAtCreation, UninterruptedExit};
 use crate::{context, scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -39,6 +39,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Resumes>()?;
     module.add_class::<CarriedTask>()?;
     module.add_class::<UninterruptedExit>()?;
+    module.add_class::<BegunAtCreation>()?;
     module.add_class::<HeldLocks>()?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;

@@ -34,3 +34,20 @@ impl UninterruptedExit {
         exited.and(pending)
     }
 }
+
+/// The base class of those that begin when they are created, so that an interrupt of `__enter__` would leave them open.
+#[pyclass(frozen, subclass, extends = UninterruptedExit, module = "interlock._core.state")]
+pub(crate) struct BegunAtCreation;
+
+#[pymethods]
+impl BegunAtCreation {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(UninterruptedExit).add_subclass(BegunAtCreation)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+}

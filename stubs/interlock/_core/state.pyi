@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 __all__ = [
     "CALL_FOR_CALLERS",
     "TRACED",
+    "BegunAtCreation",
     "CarriedTask",
     "HeldLocks",
     "Registration",
@@ -66,6 +67,10 @@ class UninterruptedExit:
     """
     def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
     def __exit__(self, *_error: object) -> None: ...
+
+class BegunAtCreation(UninterruptedExit):
+    """The base class of those that begin when they are created, so that an interrupt of `__enter__` would leave them open."""
+    def __enter__(self) -> Self: ...
 
 @final
 class HeldLocks:
