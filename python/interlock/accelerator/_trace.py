@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
+from interlock._core.state import UninterruptedExit
 from interlock._quote import open_file, path_of
 
 _NAME = "accelerator.trace"
@@ -16,7 +16,7 @@ _PROGRAM = 0
 """The number of the program among the processes of a trace; the device with index i has i + 1."""
 
 
-class trace:
+class trace(UninterruptedExit):
     """Write what streams and the program do to a file for Perfetto or `chrome://tracing`.
 
     The file contains, in Chrome's trace format: each task of a stream, the waits of streams for each other
@@ -75,15 +75,18 @@ class trace:
         self._recorder = recorder
         return self._path
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def _exit(self, exited: list[_native.TraceRecorder]) -> None:
+        if exited:
+            # An interrupt, after which the file is not written again.
+            exited[0].finish()
+            return
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            raise RuntimeError(f"{_NAME}: exited without being entered")
+        exited.append(recorder)
         import json  # `import interlock` should be fast.
 
-        if self._recorder is None:
-            raise RuntimeError(f"{_NAME}: exited without being entered")
-        activities, dropped = self._recorder.finish()
-        self._recorder = None
+        activities, dropped = recorder.finish()
         with open(self._path, "w", encoding="utf-8") as file:
             file.write('{"displayTimeUnit":"ns","otherData":')
             json.dump({"dropped": dropped}, file)

@@ -23,6 +23,7 @@ use crate::errors::IntoPyResult;
 use crate::held_locks::HeldLocks;
 use crate::loaded_libraries::number_of_loads;
 use crate::resumes::Resumes;
+use crate::scope_group::ScopeGroup;
 use crate::scope_warning::{file_and_line, warn};
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
@@ -36,6 +37,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
     module.add_class::<ScopeBarrier>()?;
+    module.add_class::<ScopeGroup>()?;
     module.add_class::<Resumes>()?;
     module.add_class::<CarriedTask>()?;
     module.add_class::<UninterruptedExit>()?;

@@ -20,7 +20,7 @@ impl UninterruptedExit {
         UninterruptedExit
     }
 
-    #[pyo3(signature = (*_error))]
+    #[pyo3(signature = (*_error), text_signature = "($self, *args)")]
     fn __exit__(slf: &Bound<'_, Self>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         let py = slf.py();
         let pending = py.check_signals();
