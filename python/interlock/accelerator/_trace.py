@@ -111,6 +111,9 @@ def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
         if kind != "memory" and (device, track) not in tracks:
             number = tracks[device, track] = len(tracks) + 1
             yield _metadata("thread_name", _process(device), number, name)
+    # The other end of an arrow may have been dropped, or the task may run later.
+    called = {link for kind, *_, link in activities if kind == "call"}
+    linked = called.intersection(link for kind, *_, link in activities if kind != "call")
     for kind, name, device, track, _, start, duration, allocated, link in _with_whole_waits(activities):
         event = {"name": name, "cat": kind, "pid": _process(device), "ts": start}
         if kind == "memory":
@@ -121,7 +124,7 @@ def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
             yield {**event, "ph": "i", "s": "t"}
             continue
         yield {**event, "ph": "X", "dur": duration}
-        if link:
+        if link and link in linked:
             arrow = {**event, "name": "queued", "cat": "queue", "id": link}
             yield {**arrow, "ph": "s"} if kind == "call" else {**arrow, "ph": "f", "bp": "e"}
 
