@@ -7,10 +7,10 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
+from interlock._core.state import UninterruptedExit
 from interlock._quote import counted, shown, warn_program
 from interlock.errors import FlagEnvironmentWarning
 
@@ -93,7 +93,7 @@ class Races(list[Race]):
             detector.stop()
 
 
-class detect_races:
+class detect_races(UninterruptedExit):
     """Detect races: accesses of the same bytes by streams, or by a stream and the program, without an order.
 
     A race is found even if the accesses happened one after the other this time: each piece of work has a
@@ -139,15 +139,26 @@ class detect_races:
 
     def __enter__(self) -> Races:
         races = Races(_native.RaceDetector(self._poison))
-        self._open.append(races)
-        return races
+        try:
+            self._open.append(races)
+            return races
+        except BaseException:
+            # An interrupt. A comparison of lists would find another empty one.
+            self._open[:] = [each for each in self._open if each is not races]
+            races._end()
+            raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _exit(self, exited: list[Races]) -> None:
+        if exited:
+            # An interrupt, after which no work is waited for.
+            exited[0]._end()
+            return
         if not self._open:
             raise RuntimeError("testing.detect_races: exited without being entered")
-        races = self._open.pop()
+        races = self._open[-1]
+        # No signal handler runs between these lines.
+        del self._open[-1]
+        exited.append(races)
         try:
             races.update()
         finally:

@@ -62,7 +62,10 @@ class AtCheck:
         if self.is_called or not (file.startswith(_PACKAGE) or file in self._files):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        if event == "opcode":
+        if event == "call":
+            # A begin or a resumption of a function, for which there is no event "opcode".
+            self._operations[frame] = "RESUME"
+        elif event == "opcode":
             before = self._operations.get(frame, "")
             self._operations[frame] = _operations(frame.f_code)[frame.f_lasti]
             if _is_check(before):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from interlock import settings
+from interlock._core.state import UninterruptedExit
 from interlock.errors import UnsupportedError
 from interlock.integrations import _thread_pools
 from interlock.settings import Difference, Snapshot, _holds
@@ -26,7 +27,7 @@ class _Mark:
 _marks: contextvars.ContextVar[_Mark | None] = contextvars.ContextVar("interlock_test_context", default=None)
 
 
-class ScopedSettings:
+class ScopedSettings(UninterruptedExit):
     """Overrides, pins and compares settings until the end of a test: the fixture `interlock_settings`.
 
     It enables the settings of all libraries that interlock knows. As a context manager it puts everything
@@ -66,14 +67,18 @@ class ScopedSettings:
         return mark() is not None
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(settings.enable())
-        # Without threadpoolctl, which finds native libraries, their settings are not known.
-        with contextlib.suppress(UnsupportedError):
-            self._stack.enter_context(settings.enable(*_thread_pools.LIBRARIES))
-        self._before = settings.snapshot()
-        return self
+        try:
+            self._stack.enter_context(settings.enable())
+            # Without threadpoolctl, which finds native libraries, their settings are not known.
+            with contextlib.suppress(UnsupportedError):
+                self._stack.enter_context(settings.enable(*_thread_pools.LIBRARIES))
+            self._before = settings.snapshot()
+            return self
+        except BaseException:
+            self._stack.close()
+            raise
 
-    def __exit__(self, *exc_info: object) -> None:
+    def _exit(self, _exited: list[object]) -> None:
         self._stack.close()
 
     def override(

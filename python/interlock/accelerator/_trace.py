@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 from interlock._core import accelerator as _native
+from interlock._core.state import UninterruptedExit
 from interlock._quote import open_file, path_of
 
 _NAME = "accelerator.trace"
@@ -16,7 +16,7 @@ _PROGRAM = 0
 """The number of the program among the processes of a trace; the device with index i has i + 1."""
 
 
-class trace:
+class trace(UninterruptedExit):
     """Write what streams and the program do to a file for Perfetto or `chrome://tracing`.
 
     The file contains, in Chrome's trace format: each task of a stream, the waits of streams for each other
@@ -75,15 +75,18 @@ class trace:
         self._recorder = recorder
         return self._path
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def _exit(self, exited: list[_native.TraceRecorder]) -> None:
+        if exited:
+            # An interrupt, after which the file is not written again.
+            exited[0].finish()
+            return
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            raise RuntimeError(f"{_NAME}: exited without being entered")
+        exited.append(recorder)
         import json  # `import interlock` should be fast.
 
-        if self._recorder is None:
-            raise RuntimeError(f"{_NAME}: exited without being entered")
-        activities, dropped = self._recorder.finish()
-        self._recorder = None
+        activities, dropped = recorder.finish()
         with open(self._path, "w", encoding="utf-8") as file:
             file.write('{"displayTimeUnit":"ns","otherData":')
             json.dump({"dropped": dropped}, file)
@@ -108,6 +111,9 @@ def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
         if kind != "memory" and (device, track) not in tracks:
             number = tracks[device, track] = len(tracks) + 1
             yield _metadata("thread_name", _process(device), number, name)
+    # The other end of an arrow may have been dropped, or the task may run later.
+    called = {link for kind, *_, link in activities if kind == "call"}
+    linked = called.intersection(link for kind, *_, link in activities if kind != "call")
     for kind, name, device, track, _, start, duration, allocated, link in _with_whole_waits(activities):
         event = {"name": name, "cat": kind, "pid": _process(device), "ts": start}
         if kind == "memory":
@@ -118,7 +124,7 @@ def _events(activities: list[_Row]) -> Iterator[dict[str, Any]]:
             yield {**event, "ph": "i", "s": "t"}
             continue
         yield {**event, "ph": "X", "dur": duration}
-        if link:
+        if link and link in linked:
             arrow = {**event, "name": "queued", "cat": "queue", "id": link}
             yield {**arrow, "ph": "s"} if kind == "call" else {**arrow, "ph": "f", "bp": "e"}
 

@@ -150,14 +150,19 @@ class Graph(_Graph):
             synchronize()
             # The memory of destroyed graphs remains cached in their pools, which this capture does not use.
             empty_cache()
-        self.capture_begin()
-        return self
+        is_capturing = super()._is_capturing()
+        try:
+            self.capture_begin()
+            return self
+        except BaseException:
+            # An interrupt may come after the begin.
+            if not is_capturing and super()._is_capturing():
+                super()._abort_capture()
+            raise
 
-    def __exit__(self, *exc_info: object) -> None:
-        """End the capture; after an exception, discard it."""
-        if exc_info and exc_info[0] is not None:
-            self._abort_capture()
-        elif type(self).capture_end is Graph.capture_end:
+    def _leave(self) -> None:
+        """End the capture at the end of a block."""
+        if type(self).capture_end is Graph.capture_end:
             self._end(stacklevel=3)
         else:
             self.capture_end()

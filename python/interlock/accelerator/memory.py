@@ -9,6 +9,7 @@ import importlib
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Literal
 
 from interlock._core import accelerator as _native
@@ -183,7 +184,9 @@ def history(
         ['segment_alloc', 'alloc']
 
     """
-    return _native.Recording(max_entries, stacks, device, pinned)
+    # Unpacked from an iterator: after a call, a signal handler could run before the recording is returned.
+    [recording] = starmap(_native.Recording, [(max_entries, stacks, device, pinned)])
+    return recording
 
 
 _started_by_name: list[Recording] = []
@@ -232,9 +235,8 @@ def record_memory_history(
             f" got {shown(enabled)}"
         )
     kept = 0 if enabled == "state" else max_entries
-    _started_by_name[:] = [
-        _native.Recording(kept, stacks, device, record_pinned_host_memory),
-    ]
+    # As in `history`.
+    _started_by_name[:] = starmap(_native.Recording, [(kept, stacks, device, record_pinned_host_memory)])
 
 
 def snapshot(device: _device | str | int | None = None) -> _Snapshot:

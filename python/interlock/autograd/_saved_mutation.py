@@ -147,5 +147,7 @@ def mutation_scope() -> Iterator[SavedTensors]:
             _mutation.set(context)
             yield context
     finally:
+        # First, because an interrupt may come after each call.
+        context._is_open = False
         observation.end()
         context._close()

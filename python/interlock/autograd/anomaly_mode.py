@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from interlock._arguments import as_bool
 from interlock._core.autograd import (
     _anomaly_check_nan,
@@ -9,12 +11,12 @@ from interlock._core.autograd import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
 )
-from interlock._core.state import warn_not_open
+from interlock._core.state import ScopeGroup
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(ScopeGroup):
     """Enable or disable the detection of anomalies in the current context.
 
     While it is enabled, each node stores the Python stack of the operation that created it. If its backward
@@ -48,27 +50,13 @@ class set_detect_anomaly:
         check_nan = as_bool("set_detect_anomaly: check_nan", check_nan)
         self.prev, self.prev_check_nan = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
         self._mode, self._check_nan = mode, check_nan
-        self._modes = (_anomaly_mode(mode), _anomaly_check_nan(check_nan))
-        # An item for each open enter: an exit without one issues one warning instead of one for each mode.
-        self._entered: list[None] = []
+        self._scopes = (_anomaly_mode(mode), _anomaly_check_nan(check_nan))
 
     def __repr__(self) -> str:
         return f"set_detect_anomaly(mode={self._mode}, check_nan={self._check_nan})"
 
-    def __enter__(self) -> None:
-        for mode in self._modes:
-            mode.__enter__()
-        self._entered.append(None)
 
-    def __exit__(self, *args: object) -> None:
-        if not self._entered:
-            return warn_not_open("set_detect_anomaly")
-        self._entered.pop()
-        for mode in reversed(self._modes):
-            mode.__exit__(None, None, None)
-
-
-class detect_anomaly:
+class detect_anomaly(ScopeGroup):
     """Detect anomalies in a block; see `set_detect_anomaly`.
 
     Args:
@@ -90,18 +78,17 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = as_bool("detect_anomaly: check_nan", check_nan)
-        # The object can be entered again while it is open.
-        self._entered: list[set_detect_anomaly] = []
+        self._scopes = (_unset(_anomaly_mode, True), _unset(_anomaly_check_nan, self.check_nan))
 
     def __repr__(self) -> str:
         return f"detect_anomaly(check_nan={self.check_nan})"
 
-    def __enter__(self) -> None:
-        entered = set_detect_anomaly(True, self.check_nan)
-        entered.__enter__()
-        self._entered.append(entered)
 
-    def __exit__(self, *args: object) -> None:
-        if not self._entered:
-            return warn_not_open("detect_anomaly")
-        self._entered.pop().__exit__(*args)
+_Mode = TypeVar("_Mode", _anomaly_mode, _anomaly_check_nan)
+
+
+def _unset(kind: type[_Mode], mode: bool) -> _Mode:
+    """Return an object that sets a mode when it is entered, and not when it is created."""
+    made = kind.__new__(kind)
+    made.__setstate__((mode, None))
+    return made

@@ -19,7 +19,7 @@ from interlock._core.autograd import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from interlock._core.state import warn_not_open
+from interlock._core.state import UninterruptedExit, warn_not_open
 from interlock._features import Tensor
 from interlock._scope_decorator import decorate
 
@@ -61,7 +61,7 @@ def _exit_inference_mode(mode: inference_mode) -> None:
     mode.__exit__(None, None, None)
 
 
-class _unsafe_preserve_version_counter:
+class _unsafe_preserve_version_counter(UninterruptedExit):
     """Context manager and decorator that restores the version counters of tensors on exit.
 
     In-place changes inside the block are then not detected: a backward pass that saved such a tensor uses the
@@ -105,10 +105,14 @@ class _unsafe_preserve_version_counter:
         self.prev_versions = self._versions()
         self._entered_versions.append(self.prev_versions)
 
-    def __exit__(self, *args: object) -> None:
-        if not self._entered_versions:
-            return warn_not_open("_unsafe_preserve_version_counter")
-        for tensor, version in zip(self.tensors, self._entered_versions.pop(), strict=True):
+    def _exit(self, exited: list[tuple[int | None, ...]]) -> None:
+        if not exited:
+            if not self._entered_versions:
+                return warn_not_open("_unsafe_preserve_version_counter")
+            versions = self._entered_versions[-1]
+            del self._entered_versions[-1]
+            exited.append(versions)
+        for tensor, version in zip(self.tensors, exited[0], strict=True):
             if version is not None:
                 tensor._set_version(version)
 

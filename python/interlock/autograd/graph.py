@@ -136,7 +136,7 @@ def register_multi_grad_hook(
     return _register_multi_grad_hook(tensors, fn, mode)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(_SavedTensorsHooksDisabled):
     """Make `saved_tensors_hooks` and its subclasses raise, for code that they would break.
 
     A context manager and a decorator. It applies to the context that enters it, to copies of that context,
@@ -163,20 +163,10 @@ class disable_saved_tensors_hooks:
     """
 
     def __init__(self, error_message: str) -> None:
-        message: object = error_message
-        if not isinstance(message, str):
-            given = type(message).__name__
-            raise TypeError(f"disable_saved_tensors_hooks: error_message must be a str, got {given}")
-        self._message, self._scope = error_message, _SavedTensorsHooksDisabled(error_message)
+        self._message = error_message
 
     def __repr__(self) -> str:
         return f"disable_saved_tensors_hooks(error_message={self._message!r})"
-
-    def __enter__(self) -> None:
-        self._scope.__enter__()
-
-    def __exit__(self, *args: object) -> None:
-        self._scope.__exit__(None, None, None)
 
     def __call__(self, function: _Function, /) -> _Function:
         """Return a wrapper of a function that disables hooks during each call."""

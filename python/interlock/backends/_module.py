@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from interlock._core import backends as _native
 from interlock._quote import shown
@@ -76,22 +75,3 @@ class _FP32Precision:
 VERBOSE_OFF: Final = 0
 VERBOSE_ON: Final = 1
 VERBOSE_ON_CREATION: Final = 2
-
-
-class VerboseScope:
-    """Context manager in which a vendor library prints its calls."""
-
-    def __init__(self, library: Literal["mkl", "onednn"], level: int) -> None:
-        self._scope = _native.VerboseScope(library, level)
-
-    def __enter__(self) -> Self:
-        self._scope.enter()
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        self._scope.exit()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from typing import Self
 
 from interlock._core import backends as _native
-from interlock.backends._module import VERBOSE_OFF, VERBOSE_ON, VerboseScope
+from interlock.backends._module import VERBOSE_OFF, VERBOSE_ON
 
 __all__ = ["VERBOSE_OFF", "VERBOSE_ON", "is_available", "verbose"]
 
@@ -20,7 +21,7 @@ def is_available() -> bool:
     return _native.library_is_available("mkl")
 
 
-class verbose(VerboseScope):
+class verbose(_native.VerboseScope):
     """Context manager in which MKL prints a line for each of its calls.
 
     The level is global to the process, so calls of other threads are printed, too. On exit the previous level
@@ -37,9 +38,16 @@ class verbose(VerboseScope):
 
     """
 
+    def __new__(cls, enable: int) -> Self:
+        """Create a scope that is not open."""
+        return super().__new__(cls, "mkl", enable)
+
     def __init__(self, enable: int) -> None:
-        super().__init__("mkl", enable)
         self.enable = enable
+
+    def __reduce__(self) -> tuple[type[Self], tuple[int]]:
+        # A copy is a new scope that is not open.
+        return type(self), (self.enable,)
 
 
 sys.modules[__name__].__class__ = _native.MklModule

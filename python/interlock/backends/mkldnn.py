@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from interlock._core import backends as _native
 from interlock.backends._module import (
@@ -11,7 +11,6 @@ from interlock.backends._module import (
     VERBOSE_OFF,
     VERBOSE_ON,
     VERBOSE_ON_CREATION,
-    VerboseScope,
     _FP32Precision as _FP32Precision,
     set_flags as _set_flags,
 )
@@ -118,7 +117,7 @@ def is_acl_available() -> bool:
     return False
 
 
-class verbose(VerboseScope):
+class verbose(_native.VerboseScope):
     """Context manager in which oneDNN prints a line for each of its calls.
 
     The level is global to the process, so calls of other threads are printed, too. On exit the previous level
@@ -136,9 +135,16 @@ class verbose(VerboseScope):
 
     """
 
+    def __new__(cls, level: int) -> Self:
+        """Create a scope that is not open."""
+        return super().__new__(cls, "onednn", level)
+
     def __init__(self, level: int) -> None:
-        super().__init__("onednn", level)
         self.level = level
+
+    def __reduce__(self) -> tuple[type[Self], tuple[int]]:
+        # A copy is a new scope that is not open.
+        return type(self), (self.level,)
 
 
 MkldnnModule = _native.MkldnnModule

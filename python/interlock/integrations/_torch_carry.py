@@ -6,10 +6,11 @@ import contextlib
 import importlib
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 from interlock import autograd, backends, settings
 from interlock._core.autograd import on_setters
+from interlock._core.state import BegunAtCreation
 from interlock._homes import set_home
 from interlock.errors import SettingWarning
 from interlock.integrations import _torch_modes
@@ -31,7 +32,7 @@ _OTHER_NAMES = {
 """PyTorch's settings of flags that have other names there."""
 
 
-class Integration:
+class Integration(BegunAtCreation):
     """An integration that is active until `release` is called or the `with` block ends.
 
     Args:
@@ -53,10 +54,7 @@ class Integration:
         if release is not None:
             release()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
+    def _exit(self, _exited: list[None]) -> None:
         self.release()
 
 

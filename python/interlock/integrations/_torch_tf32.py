@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+from interlock._core.state import UninterruptedExit
 from interlock._homes import set_home
 from interlock._scope_decorator import decorate
 from interlock.errors import UnsupportedError
@@ -38,7 +39,7 @@ def _functions() -> dict[str, Callable[[Any], Any]]:
     )
 
 
-class no_tf32:
+class no_tf32(UninterruptedExit):
     """Compute in IEEE float32 on this thread, whatever PyTorch's flags allow: a scope and a decorator.
 
     It decorates with and without parentheses. A coroutine function or a generator function is in the scope
@@ -76,21 +77,33 @@ class no_tf32:
         return self if function is None else self(function)
 
     def __enter__(self) -> Self:
-        guard = ctypes.create_string_buffer(_SIZE)
-        _functions()["enter"](guard)
-        self._open.setdefault(threading.get_ident(), []).append(guard)
-        return self
+        guard, functions = ctypes.create_string_buffer(_SIZE), _functions()
+        guards = self._open.setdefault(threading.get_ident(), [])
+        try:
+            functions["enter"](guard)
+            guards.append(guard)
+            return self
+        except BaseException:
+            # An interrupt after the guard was made.
+            guards[:] = [each for each in guards if each is not guard]
+            functions["exit"](guard)
+            raise
 
-    def __exit__(self, *exc_info: object) -> None:
-        here = threading.get_ident()
-        guards = self._open.get(here)
-        if guards is None:
-            how = "on another thread than it was entered on" if self._open else "without being entered"
-            raise RuntimeError(f"no_tf32: exited {how}")
-        guard = guards.pop()
-        if not guards:
-            del self._open[here]
-        _functions()["exit"](guard)
+    def _exit(self, exited: list[Any]) -> None:
+        if not exited:
+            here = threading.get_ident()
+            guards = self._open.get(here)
+            if not guards:
+                is_open = any(self._open.values())
+                how = "on another thread than it was entered on" if is_open else "without being entered"
+                raise RuntimeError(f"no_tf32: exited {how}")
+            guard = guards[-1]
+            del guards[-1]
+            exited.append(guard)
+            if not guards:
+                del self._open[here]
+        # After an interrupt a second time, which has no effect: it sets the flag of the thread once more.
+        _functions()["exit"](exited[0])
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function, so that each call opens the scope.

@@ -190,16 +190,20 @@ def chain() -> list[Scope]:
 
 
 def blockers(name: str, value: Any, own: Sequence[Scope]) -> list[Scope]:
-    """Return the scopes that must end before a scope of the chain `own` may hold a setting with a value."""
+    """Return the scopes that must end before a scope of the chain `own` may hold a setting with a value.
+
+    Those of another value come first. A scope that is not of the holder joins none that nests in another
+    one: it would keep the inner value after the holder has returned to the outer one.
+    """
     levels = _holds.get(name)
     if levels is None:
         return []
     *below, top = levels
-    blocking = [each for level in below for each in level.members if each not in own]
+    blocking: list[Scope] = []
     if not same(top.wanted, value):
         # Nothing may change a pinned value, not even a scope inside of the pin.
         blocking += [each for each in top.members if each not in own or each.on_write is not None]
-    return blocking
+    return blocking + [each for level in reversed(below) for each in level.members if each not in own]
 
 
 def conflicts(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:

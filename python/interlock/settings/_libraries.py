@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
+from interlock._core.state import BegunAtCreation
 from interlock._quote import quoted, shown
 from interlock._suggest import closest_match
 from interlock.errors import SettingValueError, SettingWarning
@@ -64,28 +64,25 @@ class _Library:
 _enabled: dict[str, _Library] = {}
 
 
-class Enabled:
+class Enabled(BegunAtCreation):
     """Settings that are known until the `with` block ends; `enable` and `register` return it.
 
     Args:
-        disable: Called at the end of the block.
+        disable: Called at the end of the block, with a list, and again with the same list after an interrupt.
         names: What was enabled, for `repr`.
 
     """
 
-    def __init__(self, disable: Callable[[], None], names: Sequence[str]) -> None:
+    def __init__(self, disable: Callable[[list[int]], None], names: Sequence[str]) -> None:
         self._disable = disable
         self._names = tuple(names)
 
     def __repr__(self) -> str:
         return f"<Enabled: {', '.join(self._names)}>"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        disable, self._disable = self._disable, lambda: None
-        disable()
+    def _exit(self, exited: list[int]) -> None:
+        self._disable(exited)
+        self._disable = lambda _done: None
 
 
 def enable(*libraries: str) -> Enabled:
@@ -126,23 +123,29 @@ def enable(*libraries: str) -> Enabled:
     tables = {name: _table(name) for name in chosen}
     for name in libraries:
         getattr(tables[name], "prepare", lambda: None)()
-    with contextlib.ExitStack() as undo:
+    done: list[str] = []
+    try:
         for name, table in tables.items():
-            call_registering("enable", _enable, name, table)
-            undo.callback(disable, name)
-        undo.pop_all()
-    return Enabled(lambda: disable(*chosen), chosen)
+            call_registering("enable", _enable, name, table, done)
+        enabled = Enabled(lambda done: call_registering("disable", _disable, chosen, done), chosen)
+        return enabled
+    except BaseException:
+        if done:
+            disable(*done)
+        raise
 
 
-def _enable(name: str, table: Any) -> None:
+def _enable(name: str, table: Any, done: list[str]) -> None:
+    """Make the settings of a library known, and add its name to the list."""
     if name not in _enabled:
         _enabled[name] = _Library(Observer(table.PACKAGES, getattr(table, "GROUPS", ())))
         try:
             _start(name, _enabled[name], table.IMPORTED, table.install, getattr(table, "find", None))
         except BaseException:
-            _disable((name,))
+            _disable((name,), [])
             raise
     _enabled[name].uses += 1
+    done.append(name)
 
 
 def _table(name: str) -> Any:
@@ -212,24 +215,34 @@ def disable(*libraries: str) -> None:
 
     """
     _check_names("disable", libraries)
-    call_registering("disable", _disable, libraries)
+    call_registering("disable", _disable, libraries, [])
 
 
-def _disable(libraries: Sequence[str]) -> None:
-    for name in libraries or tuple(_enabled):
+def _disable(libraries: Sequence[str], done: list[int]) -> None:
+    """Undo `enable`. After an interrupt, a call with the same list does the rest.
+
+    Args:
+        libraries: The names, or none for all libraries.
+        done: The positions of the names that need nothing more.
+
+    """
+    for position, name in enumerate(libraries or tuple(_enabled)):
         library = _enabled.get(name)
-        if library is None:
+        if library is None or position in done:
             continue
-        library.uses -= 1
-        if library.uses > 0 and libraries:
-            continue
-        del _enabled[name]
-        if library.waits_for is not None and library.activate is not None:
-            _import_hook.cancel(library.waits_for, library.activate)
-        if library.finder is not None:
-            _import_hook.finders.remove(library.finder)
-        library.observer.stop()
-        _registry.remove(library.settings)
+        if library.uses > 1 and libraries:
+            library.uses -= 1
+        else:
+            # Steps that can be repeated, up to the last one.
+            if library.waits_for is not None and library.activate is not None:
+                _import_hook.cancel(library.waits_for, library.activate)
+            if library.finder in _import_hook.finders:
+                _import_hook.finders.remove(library.finder)
+            library.observer.stop()
+            _registry.remove(library.settings)
+            del _enabled[name]
+        # No signal handler runs between the last step and this.
+        done.append(position)
 
 
 def register(*settings: Setting, library: str | None = None) -> Enabled:
@@ -271,8 +284,8 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
     first = {each.name: read(each) for each in settings} if library is None else {}
     key = call_registering("register", _register, settings, library, origin, first)
 
-    def forget() -> None:
-        call_registering("register", _forget, key, settings)
+    def forget(done: list[int]) -> None:
+        call_registering("register", _forget, key, settings, done)
 
     return Enabled(forget, names)
 
@@ -298,9 +311,9 @@ def _register(
     return key
 
 
-def _forget(key: str, settings: tuple[Setting, ...]) -> None:
+def _forget(key: str, settings: tuple[Setting, ...], done: list[int]) -> None:
     if key in _enabled and _enabled[key].declared is settings:
-        disable(key)
+        _disable((key,), done)
 
 
 def _check_comparable(settings: Iterable[Setting]) -> None:

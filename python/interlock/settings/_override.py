@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar
 
-from interlock._core.state import UninterruptedExit
+from interlock._core.state import BegunAtCreation, UninterruptedExit
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, SettingWarning
@@ -21,7 +21,7 @@ from interlock.settings._holds import Scope
 from interlock.settings._locks import LONGEST_WAIT, busy
 from interlock.settings._origin import Origin, caller, of_function
 from interlock.settings._setting import converted
-from interlock.settings._writes import Write, report, shown
+from interlock.settings._writes import Write, report, same, shown
 
 if TYPE_CHECKING:
     import asyncio
@@ -45,8 +45,9 @@ class override(UninterruptedExit):
 
     Settings of a thread or of a context are set for this thread or context. A setting of the process is held
     exclusively: scopes that this context opens inside may set it again, and a scope of another context with
-    an equal value joins. For another value it raises, waits or warns. The last scope restores the previous
-    value, unless other code has set a third value, which is left and reported with a `SettingWarning`.
+    an equal value joins, unless the holder has nested scopes of several values. Else it raises, waits or
+    warns. The last scope restores the previous value, unless other code has set a third value, which is left
+    and reported with a `SettingWarning`.
 
     The names are looked up when the scope is entered, so a decorator can be applied before the library is
     imported.
@@ -372,9 +373,12 @@ def _conflict(scope: Scope, blocking: dict[str, list[Scope]], why: str = "") -> 
     """Return the error for the first setting that other scopes block."""
     name, (other, *_) = next(iter(blocking.items()))
     wanted = f"; {shown(scope.values[name])} is requested" if name in scope.values else "; it would change"
+    held = other.describe(name)
+    innermost = _holds.holders(name)[-1:]
+    if name in scope.values and innermost and same(innermost[0].values[name], scope.values[name]):
+        held += f", inside of which it is {innermost[0].describe(name)}"
     return SettingConflictError(
-        f"{scope.kind}: {name} is {other.describe(name)}{wanted} at {scope.origin} "
-        f"(thread {scope.origin.thread}){why}"
+        f"{scope.kind}: {name} is {held}{wanted} at {scope.origin} (thread {scope.origin.thread}){why}"
     )
 
 
@@ -383,7 +387,7 @@ def _warn(scope: Scope, alias: str, name: str, other: Scope) -> None:
     warnings.warn_explicit(message, SettingWarning, scope.origin.file, scope.origin.line)
 
 
-class pin(UninterruptedExit):
+class pin(BegunAtCreation):
     """Keep settings of the process at values until `release` is called or the `with` block ends.
 
     The settings are written at once. A write by other code, through a function of the library that interlock
@@ -454,9 +458,6 @@ class pin(UninterruptedExit):
 
         """
         report(_holds.leave(self._scope))
-
-    def __enter__(self) -> Self:
-        return self
 
     def _exit(self, _exited: list[Scope]) -> None:
         self.release()

@@ -71,10 +71,11 @@ def remove(settings: Iterable[Setting]) -> None:
     for each in settings:
         if _settings.get(each.name) is not each:
             continue
-        del _settings[each.name]
         if each.family:
             _families[each.family] = tuple(other for other in _families[each.family] if other is not each)
         LOG.forget(each)
+        # Last, because a removal that an interrupt has ended is repeated.
+        del _settings[each.name]
 
 
 def names() -> list[str]:

@@ -8,8 +8,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
+from interlock._core.state import BegunAtCreation
 from interlock.settings._origin import Origin, distribution
 from interlock.settings._setting import Extent, Setting, Unreadable, read
 
@@ -205,8 +206,8 @@ class Log:
 LOG = Log()
 
 
-class Watch:
-    """Reports writes of enabled settings while it is open; `watch` returns it.
+class Watch(BegunAtCreation):
+    """Reports writes of enabled settings while it is in `LOG.watches`; `watch` returns it.
 
     Args:
         on_write: Called after each write, or None.
@@ -216,7 +217,6 @@ class Watch:
     def __init__(self, on_write: Callable[[Write], object] | None) -> None:
         self._on_write = on_write
         self._writes: deque[Write] = deque(maxlen=_LONGEST_WATCH)
-        LOG.watches.append(self)
 
     @property
     def writes(self) -> list[Write]:
@@ -228,10 +228,7 @@ class Watch:
         with contextlib.suppress(ValueError):
             LOG.watches.remove(self)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
+    def _exit(self, _exited: list[object]) -> None:
         self.stop()
 
     def _report(self, writes: Sequence[Write]) -> None:
@@ -267,7 +264,14 @@ def watch(on_write: Callable[[Write], object] | None = None) -> Watch:
     """
     if on_write is not None and not callable(on_write):
         raise TypeError(f"watch: on_write must be callable or None, got {type(on_write).__name__}")
-    return Watch(on_write)
+    watch = Watch(on_write)
+    try:
+        LOG.watches.append(watch)
+        return watch
+    except BaseException:
+        # After an interrupt, nothing else could stop it.
+        watch.stop()
+        raise
 
 
 class _Deferred(threading.local):

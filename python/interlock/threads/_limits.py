@@ -159,8 +159,8 @@ class limits(override):
     The pools are those that `pools` lists when the scope is entered: BLAS libraries and OpenMP runtimes,
     PyTorch, numexpr and interlock. A pool of a thread is set for this thread. One of the process is held
     exclusively, like a setting by `settings.override`: scopes inside may set another size, other threads may
-    hold it with an equal size, and with another one they raise, wait or warn. At its end the scope puts the
-    sizes of before back. A size is set, not only reduced.
+    hold it with an equal size, unless there are nested scopes of several sizes; else they raise, wait or
+    warn. At its end the scope puts the sizes of before back. A size is set, not only reduced.
 
     The pools of ONNX Runtime and rayon have their size from their start on. A scope that names them in
     `pools` sets the environment variables that they read; a pool that starts inside keeps the size. PyTorch's

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, over
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._arguments import as_bool
 from interlock._core.autograd import is_grad_enabled
-from interlock._core.state import warn_not_open
+from interlock._core.state import UninterruptedExit, warn_not_open
 from interlock._core.tensor import (
     Tensor,
     _backward_pass,
@@ -52,7 +52,7 @@ _debug: contextvars.ContextVar[bool | None] = contextvars.ContextVar("checkpoint
 _early_stop: contextvars.ContextVar[bool | None] = contextvars.ContextVar("early stop", default=None)
 
 
-class _Setting:
+class _Setting(UninterruptedExit):
     """Sets a variable until it is exited. It can be entered again while it is open."""
 
     _variable: contextvars.ContextVar[bool | None]
@@ -62,12 +62,17 @@ class _Setting:
         self._tokens: list[contextvars.Token[bool | None]] = []
 
     def __enter__(self) -> None:
-        self._tokens.append(self._variable.set(self._value))
+        # In one step for signal handlers, which would otherwise run between the set and the append.
+        self._tokens += map(self._variable.set, (self._value,))
 
-    def __exit__(self, *args: object) -> None:
-        if not self._tokens:
-            return warn_not_open(type(self).__name__)
-        self._variable.reset(self._tokens.pop())
+    def _exit(self, exited: list[contextvars.Token[bool | None]]) -> None:
+        if not exited:
+            if not self._tokens:
+                return warn_not_open(type(self).__name__)
+            token = self._tokens[-1]
+            del self._tokens[-1]
+            exited.append(token)
+        self._variable.reset(exited[0])
 
 
 class set_checkpoint_early_stop(_Setting):

@@ -236,6 +236,12 @@ impl Graph {
         Ok(())
     }
 
+    /// Returns whether a capture of this graph has begun and not ended.
+    pub fn is_capturing(&self) -> Result<bool> {
+        let (_, state) = self.lock()?;
+        Ok(matches!(state.phase, Phase::Capturing(..)))
+    }
+
     /// Aborts a capture that is underway, and destroys the recorded work.
     pub fn abort_capture(&self) -> Result<()> {
         let (driver, state) = self.lock()?;

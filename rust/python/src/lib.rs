@@ -47,6 +47,7 @@ mod registration_observer;
 mod registrations;
 mod resumes;
 mod scope_debug;
+mod scope_group;
 mod scope_warning;
 mod shutdown;
 mod signals;

@@ -23,12 +23,13 @@ use crate::errors::IntoPyResult;
 use crate::held_locks::HeldLocks;
 use crate::loaded_libraries::number_of_loads;
 use crate::resumes::Resumes;
+use crate::scope_group::ScopeGroup;
 use crate::scope_warning::{file_and_line, warn};
 use crate::state_pickle::{self, Plain};
 use crate::submodule::submodule;
 #[cfg(feature = "tensor")]
 use crate::tensor::traverse_hooks;
-use crate::uninterrupted_exit::UninterruptedExit;
+use crate::uninterrupted_exit::{BegunAtCreation, UninterruptedExit};
 use crate::{context, scope_debug, switches};
 
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -36,9 +37,11 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ThreadState>()?;
     module.add_class::<StateScope>()?;
     module.add_class::<ScopeBarrier>()?;
+    module.add_class::<ScopeGroup>()?;
     module.add_class::<Resumes>()?;
     module.add_class::<CarriedTask>()?;
     module.add_class::<UninterruptedExit>()?;
+    module.add_class::<BegunAtCreation>()?;
     module.add_class::<HeldLocks>()?;
     module.add_function(wrap_pyfunction!(set_process_defaults, &module)?)?;
     module.add_function(wrap_pyfunction!(process_defaults, &module)?)?;

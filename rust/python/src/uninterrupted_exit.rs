@@ -23,7 +23,7 @@ impl UninterruptedExit {
         UninterruptedExit
     }
 
-    #[pyo3(signature = (*_error))]
+    #[pyo3(signature = (*_error), text_signature = "($self, *args)")]
     fn __exit__(slf: &Bound<'_, Self>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         let py = slf.py();
         let pending = py.check_signals();
@@ -35,5 +35,22 @@ impl UninterruptedExit {
             let _ = exit();
         }
         exited.and(pending)
+    }
+}
+
+/// The base class of those that begin when they are created, so that an interrupt of `__enter__` would leave them open.
+#[pyclass(frozen, subclass, extends = UninterruptedExit, module = "interlock._core.state")]
+pub(crate) struct BegunAtCreation;
+
+#[pymethods]
+impl BegunAtCreation {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(UninterruptedExit).add_subclass(BegunAtCreation)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
     }
 }

@@ -392,8 +392,14 @@ class Graph:
     def _capture_begin(
         self, pool: MemPool | tuple[int, int] | None, capture_error_mode: _CaptureErrorMode
     ) -> None: ...
+    def __exit__(self, *exc_info: object) -> None:
+        """End the capture with the method `_leave` of the subclass. After an exception or an interrupt, discard it.
+
+        A function in Python could not do this: CPython runs signal handlers before its first instruction.
+        """
     def _abort_capture(self) -> None: ...
     def _capture_end(self) -> bool: ...
+    def _is_capturing(self) -> bool: ...
     def instantiate(self) -> None:
         """Instantiate the captured graph for replays."""
     def replay(self) -> None:

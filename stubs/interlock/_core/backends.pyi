@@ -355,14 +355,13 @@ def set_plan_cache_max_size(device: device | str | int, plans: int) -> None:
 def clear_plan_cache(device: device | str | int) -> None:
     """Remove all plans."""
 
-@final
+@disjoint_base
 class VerboseScope:
     """A scope in which a vendor library reports its calls."""
-    def __new__(cls, name: Literal["mkl", "onednn"], level: int, /) -> VerboseScope: ...
-    def __reduce__(self) -> tuple[type[VerboseScope], tuple[str, int]]: ...
-    def enter(self) -> None:
+    def __new__(cls, name: Literal["mkl", "onednn"], level: int, /) -> Self: ...
+    def __enter__(self) -> Self:
         """Set the level; level 0 has no effect. The first call loads the library."""
-    def exit(self) -> None:
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
         """End the innermost enter of this scope."""
 
 CLASSES: Final[dict[str, type[Any]]]

@@ -7,11 +7,13 @@ from typing_extensions import disjoint_base
 __all__ = [
     "CALL_FOR_CALLERS",
     "TRACED",
+    "BegunAtCreation",
     "CarriedTask",
     "HeldLocks",
     "Registration",
     "Resumes",
     "ScopeBarrier",
+    "ScopeGroup",
     "StateScope",
     "ThreadState",
     "UninterruptedExit",
@@ -65,7 +67,23 @@ class UninterruptedExit:
     this itself.
     """
     def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
-    def __exit__(self, *_error: object) -> None: ...
+    def __exit__(self, *args: object) -> None: ...
+
+class BegunAtCreation(UninterruptedExit):
+    """The base class of those that begin when they are created, so that an interrupt of `__enter__` would leave them open."""
+    def __enter__(self) -> Self: ...
+
+@disjoint_base
+class ScopeGroup:
+    """The base class of context managers that enter other ones together, those of the attribute `_scopes`.
+
+    It is native, because CPython runs signal handlers between two calls of a function in Python.
+    """
+    def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
+    def __enter__(self) -> None:
+        """Enter the scopes, or none if one raises an exception."""
+    def __exit__(self, *_error: object) -> None:
+        """Exit the scopes in the reverse order."""
 
 @final
 class HeldLocks:

@@ -830,7 +830,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
         1
     """
 
-@final
+@disjoint_base
 class _SavedTensorsHooksDisabled:
     def __new__(cls, error_message: str) -> Self: ...
     def __enter__(self) -> None: ...

@@ -71,13 +71,49 @@ def replay_a_capture_without_memory():
         except errors.OutOfMemoryError:
             pass
         taken, counted = memory.snapshot(), memory.memory_stats()
+    differing, replayed = replayed_on_the_second_device(taken, counted)
+    # The replay frees everything at its end.
+    return [{name: pair for name, pair in differing.items() if "current" not in name}, replayed["num_ooms"]]
+
+
+def replayed_on_the_second_device(taken, counted):
+    """Replay the trace of the first device; return the statistics that differ, and all."""
     taken["device_traces"].reverse()
     replayed = memory.replay(taken, "host:1")
     differing = {
         name: [counted.get(name), value] for name, value in replayed.items() if value != counted.get(name)
     }
-    # The replay frees everything at its end.
-    return [{name: pair for name, pair in differing.items() if "current" not in name}, replayed["num_ooms"]]
+    return differing, replayed
+
+
+def replay_releases_of_expandable_segments(release):
+    """Return the causes of the released memory, and the statistics that differ after a replay."""
+    accelerator.use("host", devices=2, memory=256 << 20)
+    memory.set_config("expandable_segments:True")
+    with memory.history(max_entries=None):
+        stream, pool = interlock.Stream(dedicated=True), accelerator.MemPool()
+        with stream:
+            memory.Buffer(3 << 20).close()
+        with accelerator.use_mem_pool(pool):
+            memory.Buffer(3 << 20).close()
+        memory.Buffer(3 << 20).close()
+        stream.synchronize()
+        if release == "empty_cache":
+            accelerator.empty_cache()
+        elif release == "stream":
+            del stream
+        else:
+            del pool
+        # Releases what waits for an event.
+        memory.Buffer(100).close()
+        taken, counted = memory.snapshot(), memory.memory_stats()
+    unmapped = [entry for entry in taken["device_traces"][0] if entry["action"] == "segment_unmap"]
+    differing, _ = replayed_on_the_second_device(taken, counted)
+    # `empty_cache` was called on the second device, too.
+    differing.pop("num_sync_all_streams", None)
+    # A replay has pools of its own.
+    differing = {name: pair for name, pair in differing.items() if "private_pools" not in name}
+    return [[entry.get("cause") for entry in unmapped], differing]
 
 
 def allocates():

@@ -174,6 +174,13 @@ def test_replay_releases_nothing_where_a_capture_could_not() -> None:
     assert (differing, ooms) == ({}, 1)
 
 
+@pytest.mark.parametrize("release", ["empty_cache", "stream", "pool"])
+def test_replay_repeats_releases_of_expandable_segments(release: str) -> None:
+    causes, differing = eval_program("accelerator.snapshots.replay_releases_of_expandable_segments", release)
+    assert set(causes) == {release}
+    assert differing == {}
+
+
 def test_history_of_pinned_memory_has_its_events_and_blocks(devices: tuple[str, ...]) -> None:
     accelerator.empty_host_cache()
     with history(pinned=True):

@@ -80,6 +80,23 @@ def test_calls_are_linked_with_their_tasks(tmp_path: Path) -> None:
     assert all(calls[begin["ts"]].startswith("queue ") for begin in begins.values())
 
 
+@pytest.mark.parametrize("max_events", [1, 2, 3, 5, 7, 100])
+def test_arrows_have_both_ends_without_the_dropped_events(tmp_path: Path, max_events: int) -> None:
+    stream, gate = Stream(dedicated=True), threading.Event()
+    with accelerator.trace(tmp_path / "trace.json", max_events=max_events):
+        for _ in range(3):
+            accelerator.launch(stream, int)
+        stream.synchronize()
+        # It runs after the block.
+        accelerator.launch(stream, gate.wait)
+    gate.set()
+    stream.synchronize()
+    events = read(tmp_path / "trace.json")
+    begins, ends = ({event["id"] for event in events if event["ph"] == end} for end in "sf")
+    assert begins == ends
+    assert begins or max_events < 7
+
+
 def test_memory_is_a_counter(tmp_path: Path) -> None:
     before = accelerator.memory_allocated()
     counters = of(traced(tmp_path / "trace.json"), "memory")

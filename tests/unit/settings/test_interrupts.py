@@ -10,9 +10,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from interlock import settings
-from interlock.settings import _holds
-from interlock.settings._writes import LOG
+from interlock import settings, testing
+from interlock.settings import _holds, _libraries, _registry
+from interlock.settings._writes import LOG, Write
 
 from tests.helpers.signal_checks import AtCheck
 from tests.unit.settings.library import Library, library
@@ -79,6 +79,59 @@ def test_interrupt_at_any_check_of_a_pin_leaves_nothing(library: Library) -> Non
         if not at.is_called:
             break
     assert number > 200
+
+
+def test_interrupt_at_any_check_of_a_watch_stops_it(library: Library) -> None:
+    for number in itertools.count():
+        seen: list[Write] = []
+        at = AtCheck(number, interrupt)
+        with contextlib.suppress(KeyboardInterrupt), at, settings.watch(seen.append):
+            pass
+        with settings.override({"mylib.level": 2}):
+            assert (seen, LOG.watches) == ([], [])
+        if not at.is_called:
+            break
+    assert number >= 5
+
+
+def test_interrupt_at_any_check_of_enabled_settings_leaves_nothing(library: Library) -> None:
+    def uses() -> dict[str, int]:
+        return {name: each.uses for name, each in _libraries._enabled.items()}
+
+    before, names = uses(), _registry.names()
+    # The first is enabled before, as all that interlock knows are in these tests.
+    environ = settings.enable("environ")
+    for number in itertools.count():
+        at = AtCheck(number, interrupt)
+        own = settings.Setting("ours.level", get=lambda: 1, set=lambda _: None, family="ours")
+        registered = settings.register(own)
+        with contextlib.suppress(KeyboardInterrupt), at, registered, settings.enable("environ", "jax"):
+            pass
+        if at.is_called:
+            # The interrupt may have come before `with registered`.
+            registered.__exit__(None, None, None)
+        assert uses() == {**before, "environ": before.get("environ", 0) + 1}
+        assert "ours.level" not in _registry.names()
+        assert not _registry._families.get("ours")
+        if not at.is_called:
+            break
+    assert number > 20
+    environ.__exit__(None, None, None)
+    assert (uses(), _registry.names()) == (before, names)
+
+
+def test_interrupt_at_any_check_of_scoped_settings_leaves_nothing(library: Library) -> None:
+    before = dict(library.values)
+    for number in itertools.count():
+        at = AtCheck(number, interrupt)
+        with contextlib.suppress(KeyboardInterrupt), testing.ScopedSettings() as scoped:
+            scoped.override({"mylib.level": 2})
+            with at:
+                scoped.__exit__(None, None, None)
+        assert library.values == before
+        if not at.is_called:
+            break
+    assert number > 100
 
 
 def test_interrupts_of_every_write_release_the_settings(library: Library) -> None:

@@ -153,9 +153,19 @@ def test_thread_with_a_copied_context_nests(library: Library, workers: tuple[Wor
 def test_scope_cannot_be_joined_above_the_scope_of_another_holder(
     library: Library, workers: tuple[Worker, Worker]
 ) -> None:
-    with levels(2), levels(3), pytest.raises(SettingConflictError):
+    with levels(2), levels(3):
         # It would still hold 3 when the outer scope needs 2 again.
-        workers[0].do(levels(3).__enter__)
+        with pytest.raises(
+            SettingConflictError,
+            match=r"is held with the value 2 by the override at .*, inside of which it is held with the "
+            r"value 3 by the override at .*; 3 is requested at ",
+        ):
+            workers[0].do(levels(3).__enter__)
+        with pytest.raises(
+            SettingConflictError,
+            match=r"is held with the value 3 by the override at [^,]*; 2 is requested at ",
+        ):
+            workers[0].do(levels(2).__enter__)
 
 
 def test_scope_that_was_joined_cannot_be_changed_by_a_nested_one(

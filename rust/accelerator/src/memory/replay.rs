@@ -91,11 +91,10 @@ impl Replay {
                     self.allocator.complete(self.device, block, entry.cause.is_some());
                 }
             }
-            TraceAction::SegmentFree => self.release_owner(entry),
+            TraceAction::SegmentFree | TraceAction::SegmentUnmap => self.release_owner(entry),
             // Consequences of the other entries.
             TraceAction::SegmentAlloc
             | TraceAction::SegmentMap
-            | TraceAction::SegmentUnmap
             | TraceAction::Snapshot
             | TraceAction::Annotate => {}
         }

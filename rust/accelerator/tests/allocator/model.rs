@@ -85,11 +85,10 @@ impl Model {
         device.pools.extend(pool);
         device.process_events(streams);
         let mut succeeded = device.allocate_cached(number, requested, stream, pool);
+        device.release_ready(streams);
         self.destroy_unused_streams();
         let mut retried = false;
         if !succeeded {
-            let (device, streams) = self.device(stream);
-            device.release_ready(streams);
             succeeded = self.alloc_segment(number, requested, stream, pool);
         }
         if !succeeded && self.capture.is_none() {

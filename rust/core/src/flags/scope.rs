@@ -150,6 +150,20 @@ impl FlagScope {
     }
 
     /// Removes the layer; see [`Scope::exit`].
+    ///
+    /// ```
+    /// use interlock_core::flags::flags::CUDNN_BENCHMARK_LIMIT;
+    /// use interlock_core::thread;
+    ///
+    /// let scope = CUDNN_BENCHMARK_LIMIT.scope(4)?;
+    /// scope.enter();
+    /// std::thread::scope(|threads| threads.spawn(|| scope.exit()).join()).unwrap();
+    /// // The scope has ended, which a read does not check.
+    /// assert_eq!(CUDNN_BENCHMARK_LIMIT.get(), 4);
+    /// thread::sync();
+    /// assert_eq!(CUDNN_BENCHMARK_LIMIT.get(), 10);
+    /// # Ok::<(), interlock_core::Error>(())
+    /// ```
     pub fn exit(&self) {
         self.scope.exit();
     }

@@ -240,6 +240,9 @@ impl Scope {
 
     /// Removes the innermost layer that this scope pushed in this context or on this thread. If there is none, the
     /// layer that it pushed last elsewhere ends; if that has ended as well, nothing happens.
+    ///
+    /// A layer of another thread ends there when that thread next enters or exits a scope or guard, writes, captures,
+    /// explains or calls [`sync`](super::sync). Until then its reads, which are one load, still have the values of the layer.
     #[inline]
     pub fn exit(&self) {
         // Without contexts, the exit in order of a mode is a few loads and stores.

@@ -2,8 +2,9 @@
 
 use interlock::accelerator::{CaptureMode, Error, Graph as CoreGraph, PoolId, new_pool};
 use interlock_core::base::quote::quoted;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::mem_pool::MemPool;
 use crate::args::{extract_int_pair, extract_str};
@@ -99,6 +100,30 @@ impl Graph {
     /// Abort a capture that is underway, and destroy the captured work.
     fn _abort_capture(&self, py: Python<'_>) -> PyResult<()> {
         detach(py, || self.0.abort_capture()).into_py_result(py)
+    }
+
+    /// Return whether a capture of this graph has begun and not ended.
+    fn _is_capturing(&self, py: Python<'_>) -> PyResult<bool> {
+        detach(py, || self.0.is_capturing()).into_py_result(py)
+    }
+
+    /// End the capture with the method `_leave` of the subclass. After an exception or an interrupt, discard it.
+    ///
+    /// A function in Python could not do this: CPython runs signal handlers before its first instruction.
+    #[pyo3(signature = (*exc_info))]
+    fn __exit__(slf: &Bound<'_, Self>, exc_info: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let py = slf.py();
+        let abort = || slf.get()._abort_capture(py);
+        let pending = py.check_signals();
+        let ended = match pending.is_err() || exc_info.get_item(0).is_ok_and(|error| !error.is_none()) {
+            true => abort(),
+            false => slf.call_method0("_leave").map(drop),
+        };
+        if ended.as_ref().is_err_and(|error| !error.is_instance_of::<PyException>(py)) {
+            // The interrupt is reported, and not what it may have caused.
+            let _ = abort();
+        }
+        pending.and(ended)
     }
 
     /// Instantiate the captured graph for replays.

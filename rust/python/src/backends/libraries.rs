@@ -10,7 +10,7 @@ use interlock_core::base::quote::quoted;
 use interlock_core::binding::libraries::{PythonPaths, python_paths_are, set_python_paths, set_search_hook};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyString, PyType};
+use pyo3::types::{PyInt, PyList, PyString};
 
 use super::values::display;
 use crate::args::extract_str;
@@ -160,7 +160,7 @@ fn packages(py: Python<'_>) -> PyResult<PythonPaths> {
 }
 
 /// A scope in which a vendor library reports its calls.
-#[pyclass(frozen, module = "interlock._core.backends")]
+#[pyclass(frozen, subclass, module = "interlock._core.backends")]
 struct VerboseScope(libraries::VerboseScope);
 
 #[pymethods]
@@ -188,21 +188,26 @@ impl VerboseScope {
     }
 
     /// Set the level; level 0 has no effect. The first call loads the library.
-    fn enter(&self, py: Python<'_>) -> PyResult<()> {
+    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let (py, scope) = (slf.py(), &slf.get().0);
         // Updates the search paths before each search.
-        named(py, self.0.library().name())?;
-        detach_with_env(py, || self.0.enter()).into_py_result(py)
+        named(py, scope.library().name())?;
+        detach_with_env(py, || scope.enter()).into_py_result(py)?;
+        Ok(slf)
     }
 
     /// End the innermost enter of this scope.
-    fn exit(&self, py: Python<'_>) -> PyResult<()> {
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        exc_type: &Bound<'_, PyAny>,
+        exc_val: &Bound<'_, PyAny>,
+        exc_tb: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        // The names are PyTorch's.
+        let _ = (exc_type, exc_val, exc_tb);
         // Level 0 enters nothing.
         let is_exited = detach_with_env(py, || self.0.exit()) || self.0.level() == 0;
         if is_exited { Ok(()) } else { scope_debug::warn_not_open(py, "verbose") }
-    }
-
-    /// A copy is a new scope that is not open.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&'static str, i32)) {
-        (py.get_type::<Self>(), (self.0.library().name(), self.0.level()))
     }
 }

@@ -141,13 +141,14 @@ impl Inner {
         std::mem::take(&mut self.deferred_frees).into_iter().for_each(|id| self.complete_free(ctx, id));
     }
 
-    /// Frees the blocks whose events have completed, and retries releases that were deferred. Has no effect while a
-    /// graph is captured.
+    /// Frees the blocks whose events have completed, retries releases that were deferred, and releases cached blocks
+    /// beyond the limit. Has no effect while a graph is captured.
     #[inline]
     pub(super) fn process_events(&mut self, ctx: &AllocCtx) {
         if !(self.releases.events.is_empty() && self.releases.is_idle() || ctx.capturing) {
             self.process_pending(ctx);
         }
+        self.trim(ctx);
     }
 
     #[cold]

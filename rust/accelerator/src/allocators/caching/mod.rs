@@ -215,7 +215,7 @@ impl CachingAllocator {
     ) -> Result<AllocatedBlock> {
         self.refresh_config(ctx)?;
         let mut miss = None;
-        let found = self.with_inner(|inner| {
+        let found = self.with_inner_and_release(ctx, |inner, ctx| {
             inner.process_events(ctx);
             let request = inner.heap.request(stream.id(), requested, pool)?;
             let block = inner.allocate(&request);

@@ -115,14 +115,14 @@ impl Recorder {
     #[cold]
     fn record_segment(&mut self, action: TraceAction, heap: &Heap, id: SegmentId, entry: TraceEntry) {
         let segment = heap.segment(id);
+        let released_by = self.release_reason.or(segment.release.reason);
         let (cause, stack) = match action {
             TraceAction::SegmentAlloc => {
                 let stack = current_stack().filter(|_| self.log.is_recording());
                 (None, stack.inspect(|stack| drop(self.segment_stacks.insert(id, stack.clone()))))
             }
-            TraceAction::SegmentFree => {
-                (self.release_reason.or(segment.release.reason), self.segment_stacks.remove(&id))
-            }
+            TraceAction::SegmentFree => (released_by, self.segment_stacks.remove(&id)),
+            TraceAction::SegmentUnmap => (released_by, self.stack_of_segment(id)),
             _ => (None, self.stack_of_segment(id)),
         };
         let pool = heap.pool(segment.pool).id;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, mpsc};
 
 use interlock_host::{FaultInjector, HostDriver, HostOptions};
 
-use super::CachingAllocator;
 use super::block::Segment;
+use super::{AllocCtx, CachingAllocator};
 use crate::accelerator::Accelerator;
 use crate::device::DeviceState;
 use crate::memory::{AllocatorConfig, DeviceBuffer, Statistics};
@@ -259,6 +259,38 @@ fn allocator_without_caching_releases_every_block() {
     rig.stream().synchronize().unwrap();
     rig.allocator().release_cached_blocks(rig.device).unwrap();
     assert_eq!((rig.reserved(), rig.used_by_driver()), (0, 0));
+}
+
+#[test]
+fn cache_limit_includes_memory_that_another_stream_used() {
+    let uncached = AllocatorConfig { caching: false, ..AllocatorConfig::default() };
+    for config in [uncached, AllocatorConfig::default()] {
+        let rig = Rig::new(100 * MIB, config);
+        rig.allocator().set_cache_limit(rig.device, Some(0));
+        let (stream, other) = (rig.stream(), rig.device.home().pooled_stream(0).unwrap());
+        let block = DeviceBuffer::on(&stream, 30 * MIB).unwrap();
+        block.record_stream(&other).unwrap();
+        drop(block);
+        other.synchronize().unwrap();
+        let (kept, last) = (rig.allocate(512), rig.allocate(512));
+        assert!(rig.reserved() < 30 * MIB, "{}", rig.reserved());
+        assert_eq!(rig.reserved(), rig.used_by_driver());
+        drop((kept, last));
+    }
+}
+
+#[test]
+fn cache_limit_includes_memory_that_was_freed_during_a_capture() {
+    let rig = Rig::new(100 * MIB, AllocatorConfig::default());
+    rig.allocator().set_cache_limit(rig.device, Some(0));
+    let (allocator, stream) = (rig.allocator(), rig.stream());
+    let block = allocator.allocate(&stream, 30 * MIB, None).unwrap();
+    let capture = AllocCtx { capturing: true, ..allocator.ctx(rig.device) };
+    allocator.with_inner_and_release(&capture, |inner, ctx| inner.free(ctx, block.id));
+    assert_eq!(rig.reserved(), 30 * MIB);
+    let kept = [(); 2].map(|()| rig.allocate(512).unwrap());
+    assert!(rig.reserved() < 30 * MIB, "{}", rig.reserved());
+    drop(kept);
 }
 
 #[test]

@@ -214,7 +214,7 @@ impl Device {
         }
     }
 
-    /// Frees the blocks whose streams have passed their marks.
+    /// Frees the blocks whose streams have passed their marks, and releases cached segments beyond the limit.
     pub fn process_events(&mut self, streams: &Streams) {
         if streams.capturing {
             return;
@@ -243,6 +243,7 @@ impl Device {
         for (pool, replayed_on) in std::mem::take(&mut self.pending_pool) {
             self.retire_pool(pool, &replayed_on, streams);
         }
+        self.trim(streams);
     }
 
     fn change_split(&mut self, small: bool, before: (u64, u64), after: (u64, u64)) {

@@ -246,7 +246,7 @@ impl SavedTensorsHooks {
 }
 
 /// A scope in which hooks of saved tensors are disabled. `autograd.graph.disable_saved_tensors_hooks` is its public class.
-#[pyclass(frozen, weakref, module = "interlock._core.tensor", name = "_SavedTensorsHooksDisabled")]
+#[pyclass(frozen, subclass, weakref, module = "interlock._core.tensor", name = "_SavedTensorsHooksDisabled")]
 pub(crate) struct SavedTensorsHooksDisabled(SavedTensorHooksDisabledContext);
 
 #[pymethods]

@@ -3,7 +3,6 @@
 use super::along_dim::Rows;
 use crate::dtype::dispatch_float;
 use crate::iterate::{self, zip_rows};
-use crate::layout::signed_sizes;
 use crate::loops::vectorized;
 use crate::ops::shape::join::cat;
 use crate::recording::{NodeBuilder, is_recording};
@@ -17,7 +16,7 @@ pub(super) fn prod_backward(factors: &Tensor, gradient: &Tensor, dim: Option<i64
         return prod_backward(&row, &gradient.reshaped(&[1])?, Some(0))?.reshaped(factors.shape());
     };
     if !is_recording() {
-        return of_rows("prod", factors, &gradient.expand(&signed_sizes(factors.shape()))?, dim);
+        return of_rows("prod", factors, &gradient.expanded(factors.shape())?, dim);
     }
     let wide = factors.cast(DType::Float64)?;
     let after = products_before(&wide.flip(&[dim])?, dim)?.flip(&[dim])?;
