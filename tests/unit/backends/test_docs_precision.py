@@ -77,7 +77,7 @@ def test_flag_of_a_table_changes_products_and_convolutions_on_a_device(
 
 
 @pytest.mark.parametrize("node", ["fp32_precision", "mkldnn.fp32_precision"])
-def test_flag_of_a_table_changes_products_and_convolutions_of_the_model_of_the_cpu(node: str) -> None:
+def test_flag_of_a_table_changes_products_of_the_model_of_the_cpu(node: str) -> None:
     x = interlock.full((1, 16, 16, 16), 1.0001234)
     weight = interlock.full((16, 16, 3, 3), 1.0001234)
     values: Any = {"mkldnn.numerics": "model", node: "bf16"}

@@ -1,4 +1,4 @@
-"""Products and their gradients where a part of a product overflows its dtype, compared with exact fractions."""
+"""Products and their gradients where a part of a product overflows the dtype, beside exact fractions."""
 
 from __future__ import annotations
 
