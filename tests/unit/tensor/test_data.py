@@ -251,9 +251,10 @@ def test_data_may_be_assigned_while_the_operation_reads_it() -> None:
 
     def pack(saved: Tensor) -> Tensor:
         packed.append(saved.tolist())
+        data = saved.detach()
         p.data = interlock.full((4,), 9.0)
         gc.collect()
-        return saved.detach()
+        return data
 
     with autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
         square = p * p

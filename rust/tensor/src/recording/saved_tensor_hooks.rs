@@ -77,7 +77,9 @@ pub(super) fn pack(tensor: &Tensor, is_leaf: bool) -> Result<Option<Arc<dyn Pack
     // The functions of the program record nothing, and save nothing through themselves.
     let _mode = autograd::no_grad();
     let before = tensor.current_version();
-    let packed = if is_leaf { hooks.pack(tensor) } else { hooks.pack(&tensor.detach()) }?;
+    // The data of the leaf may have been replaced after the operation has read it.
+    let is_itself = is_leaf && tensor.current().has_data_of(tensor);
+    let packed = if is_itself { hooks.pack(tensor) } else { hooks.pack(&tensor.detach()) }?;
     if tensor.current_version() != before {
         let message = "pack_hook must leave the tensor that it packs as it is, got a change in place";
         return Err(Error::of("saved_tensors_hooks", ErrorKind::Value, message));
