@@ -85,10 +85,15 @@ impl Loaded {
     /// # Safety
     /// `F` is the type of a function pointer, and the function has that signature.
     pub(super) unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
-        // SAFETY: as the caller guarantees. A library whose functions were returned is never closed, so the pointer
-        // stays valid.
-        let found = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
-        found.map(|function| *function).map_err(|error| reason_of(&error))
+        // SAFETY: as the caller guarantees.
+        self.address(name).map(|address| unsafe { pointer_at(address) })
+    }
+
+    /// Returns the address of a function. A library whose functions were returned is never closed, so it stays valid.
+    fn address(&self, name: &CStr) -> Result<*mut c_void, String> {
+        // SAFETY: the address is not used.
+        let found = unsafe { self.library.get::<*mut c_void>(name.to_bytes_with_nul()) };
+        found.map(|address| *address).map_err(|error| reason_of(&error))
     }
 
     /// Calls `R function(int)`, if the library has a function of this name.
@@ -186,9 +191,13 @@ impl Library {
     /// }
     /// ```
     pub unsafe fn function<F: Copy>(&self, name: &CStr, operation: &str) -> Result<F> {
-        let loaded = self.loaded(operation)?;
         // SAFETY: as the caller guarantees.
-        unsafe { loaded.function(name) }.map_err(|reason| {
+        self.address(name, operation).map(|address| unsafe { pointer_at(address) })
+    }
+
+    fn address(&self, name: &CStr, operation: &str) -> Result<*mut c_void> {
+        let loaded = self.loaded(operation)?;
+        loaded.address(name).map_err(|reason| {
             let lack = format!("{:?} lacks {}: {reason}", loaded.found.path, name.to_string_lossy());
             match &loaded.user_path {
                 Some(user_path) => user_path.error(self, lack),
@@ -200,6 +209,16 @@ impl Library {
     fn not_found(&self, operation: &str, reason: String) -> Error {
         Error::LibraryNotFound { library: self.title, operation: operation.to_owned(), reason }
     }
+}
+
+/// Returns an address as a pointer to a function.
+///
+/// # Safety
+/// `F` is the type of a function pointer, and the function at the address has that signature.
+unsafe fn pointer_at<F: Copy>(address: *mut c_void) -> F {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>(), "a function pointer") };
+    // SAFETY: as the caller guarantees.
+    unsafe { std::mem::transmute_copy(&address) }
 }
 
 /// Returns whether a file is loaded under a name.
