@@ -65,14 +65,15 @@ class _Setting(UninterruptedExit):
         # In one step for signal handlers, which would otherwise run between the set and the append.
         self._tokens += map(self._variable.set, (self._value,))
 
-    def _exit(self, exited: list[contextvars.Token[bool | None]]) -> None:
-        if not exited:
-            if not self._tokens:
-                return warn_not_open(type(self).__name__)
-            token = self._tokens[-1]
-            del self._tokens[-1]
-            exited.append(token)
-        self._variable.reset(exited[0])
+    def _exit(self, exited: list[None]) -> None:
+        if exited:
+            return
+        if not self._tokens:
+            return warn_not_open(type(self).__name__)
+        reset = map(self._variable.reset, self._tokens[-1:])
+        # No signal handler runs between these lines.
+        del self._tokens[-1]
+        exited += reset
 
 
 class set_checkpoint_early_stop(_Setting):

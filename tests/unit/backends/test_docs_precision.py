@@ -57,9 +57,7 @@ def test_tree_of_precisions_has_the_parent_of_each_node() -> None:
 
 
 @pytest.mark.parametrize("node", ["fp32_precision", "cudnn.fp32_precision"])
-def test_flag_of_a_table_changes_products_and_convolutions_on_a_device(
-    devices: tuple[str, ...], node: str
-) -> None:
+def test_flag_of_a_table_changes_results_on_a_device(devices: tuple[str, ...], node: str) -> None:
     x = interlock.full((1, 16, 16, 16), 1.0001234, device=devices[0])
     weight = interlock.full((16, 16, 3, 3), 1.0001234, device=devices[0])
     results = {}
@@ -77,7 +75,7 @@ def test_flag_of_a_table_changes_products_and_convolutions_on_a_device(
 
 
 @pytest.mark.parametrize("node", ["fp32_precision", "mkldnn.fp32_precision"])
-def test_flag_of_a_table_changes_products_of_the_model_of_the_cpu(node: str) -> None:
+def test_flag_of_a_table_changes_results_of_the_model_of_the_cpu(node: str) -> None:
     x = interlock.full((1, 16, 16, 16), 1.0001234)
     weight = interlock.full((16, 16, 3, 3), 1.0001234)
     values: Any = {"mkldnn.numerics": "model", node: "bf16"}
