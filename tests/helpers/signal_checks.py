@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import dis
 import functools
 import gc
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
@@ -28,22 +25,6 @@ def _is_check(operation: str) -> bool:
     """Return whether CPython looks for signals after an instruction: calls, begins of functions, loops."""
     is_call = operation.startswith("CALL") and "INTRINSIC" not in operation
     return is_call or operation in ("RESUME", "JUMP_BACKWARD")
-
-
-class _Taken(BaseException):
-    pass
-
-
-def _take_exceptions() -> None:
-    """End the search for an exception that `PyThreadState_SetAsyncExc` has set and removed.
-
-    Python 3.11 does not notice the removal, and a traced function would then search forever.
-    """
-    with contextlib.suppress(_Taken):
-        # Raised at the check after this call.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Taken)
-        )
 
 
 class AtCheck:
@@ -68,7 +49,6 @@ class AtCheck:
         self._collects = gc.isenabled()
         gc.disable()
         self._before = sys.gettrace()
-        _take_exceptions()
         sys.settrace(self._trace)
         return self
 

@@ -73,6 +73,23 @@ def registered_kernel_at_exit_and_in_a_fork():
     print("parent" if child else "child", (x @ x).item(), flush=True)
 
 
+def trace_after_an_interrupt():
+    """Trace a function after the condition of a kernel has raised an interrupt."""
+
+    def interrupted(call: dispatch.KernelCall) -> bool:
+        raise KeyboardInterrupt
+
+    x = interlock.ones(1, 1)
+    with dispatch.register_kernel("matmul", "ten", lambda a, b: a * b * 10, condition=interrupted):
+        try:
+            x @ x
+        except KeyboardInterrupt:
+            print("interrupted")
+    sys.settrace(lambda *event: None)
+    print(sum(number for number in range(4)))
+    sys.settrace(None)
+
+
 def flash_attention_package():
     """Activate FA3 with fakes of its package and of PyTorch, and restore interlock's kernels."""
     package, torch = ModuleType("flash_attn_interface"), ModuleType("torch")

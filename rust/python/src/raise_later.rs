@@ -5,6 +5,7 @@ use std::ffi::c_long;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use pyo3::exceptions::PyStopIteration;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -60,7 +61,22 @@ pub(crate) fn is_used() -> bool {
 pub(crate) fn take(py: Python<'_>) -> Option<PyErr> {
     let exception = LATER.try_with(Cell::take).ok().flatten()?;
     set_async(ptr::null_mut());
+    if py.version_info() < (3, 12) {
+        end_search(py);
+    }
     Some(PyErr::from_value(exception.bind(py).clone()))
+}
+
+/// Lets the interpreter raise an exception, which is dropped. CPython 3.11 looks for a removed one until it raises one: at each
+/// check for signals, and without an end in a function that is traced.
+fn end_search(py: Python<'_>) {
+    set_async(py.get_type::<PyStopIteration>().as_ptr());
+    if let Err(raised) = py.eval(c"None", None, None)
+        && !raised.is_instance_of::<PyStopIteration>(py)
+    {
+        // A signal handler has raised it.
+        raise_later(py, raised);
+    }
 }
 
 fn set_async(class: *mut ffi::PyObject) {

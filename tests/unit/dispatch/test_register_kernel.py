@@ -151,6 +151,11 @@ def test_condition_that_is_interrupted_ends_the_call(error: BaseException) -> No
     assert (x @ x).item() == 1.0
 
 
+def test_function_that_is_traced_after_an_interrupted_condition_returns() -> None:
+    done = run_program("dispatch.trace_after_an_interrupt")
+    assert (done.code, done.stdout.split()) == (0, ["interrupted", "6"]), done.stderr
+
+
 def test_explain_raises_the_interrupt_of_the_first_condition() -> None:
     x, errors = interlock.ones(1, 1), [SystemExit(3), KeyboardInterrupt("later")]
     left = iter(errors)
