@@ -7,8 +7,7 @@ const OUT_OF_RESULTS: &str = "out: The tensor that receives the result, or two, 
     None for new ones.";
 const OUT_OF_NEW: &str = "out: The tensor that receives the elements, and is returned; None for a new one. It decides dtype and device.";
 const OUT: &str = "out: The tensor that receives the result, and is returned; None for a new one.";
-const OUT_ERROR: &str =
-    "RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.";
+const OUT_ERROR: &str = "RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.";
 const EXACT_OUT_ERROR: &str = "DTypeError: `out` has another dtype than the result.";
 const NEW_OUT_ERROR: &str = "DTypeError: `dtype` differs from the dtype of `out`.";
 const IN_PLACE_ERRORS: [&str; 2] = ["DTypeError: The dtype of the tensor cannot hold the result.", LEAF];

@@ -935,8 +935,8 @@ class saved_tensors_hooks:
     applied. Inside another one, only the inner one is used.
 
     Args:
-        pack_hook: Called with each tensor that is saved: a leaf itself, and an alias without history of another tensor. It
-            returns any object. It must not change the tensor.
+        pack_hook: Called with each tensor that is saved: a leaf that requires grad itself, and an alias without history
+            of another tensor. It returns any object. It must not change the tensor.
         unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
             elements.
 
@@ -3358,7 +3358,7 @@ class Tensor:
     ) -> Tensor:
         """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
-        Differences of integers and bools are computed in float64.
+        Differences of integers do not wrap.
 
         See `interlock.isclose`.
 
@@ -6034,7 +6034,7 @@ def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6068,7 +6068,7 @@ def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6084,7 +6084,7 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6120,7 +6120,7 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6167,7 +6167,7 @@ def add(
         DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
         ArgumentError: The promoted dtype cannot hold `alpha`.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6196,7 +6196,7 @@ def addcdiv(
         ArgumentError: The promoted dtype cannot hold `value`.
         DTypeError: Neither `tensor1` nor `tensor2` is floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6226,7 +6226,7 @@ def addcmul(
         ArgumentError: The promoted dtype cannot hold `value`.
         DTypeError: The promoted dtype is bool.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6262,7 +6262,7 @@ def addmm(
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6297,7 +6297,7 @@ def addmv(
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6339,7 +6339,7 @@ def all(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6396,7 +6396,7 @@ def amax(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6423,7 +6423,7 @@ def amin(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6454,7 +6454,7 @@ def aminmax(
         IndexError: The reduced dimension has size 0.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6483,7 +6483,7 @@ def any(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6529,7 +6529,7 @@ def arange(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6575,7 +6575,7 @@ def argmax(
         IndexError: The reduced dimension has size 0.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6607,7 +6607,7 @@ def argmin(
         IndexError: The reduced dimension has size 0.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6639,7 +6639,7 @@ def argsort(
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6704,7 +6704,7 @@ def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6740,7 +6740,7 @@ def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6776,7 +6776,7 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6814,7 +6814,7 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6832,7 +6832,7 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6887,7 +6887,7 @@ def baddbmm(
         DTypeError: The dtypes differ or are bool, or do not fit `beta` or `alpha`.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -6917,7 +6917,7 @@ def bernoulli(
         DTypeError: The tensor is not floating point, and `p` is None.
         ArgumentError: A probability is not from 0 to 1. For tensors on a device the error is asynchronous.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7008,7 +7008,7 @@ def bitwise_and(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor
     Raises:
         DTypeError: The promoted dtype is floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7029,7 +7029,7 @@ def bitwise_left_shift(
     Raises:
         DTypeError: The promoted dtype is floating point or bool.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7046,7 +7046,7 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7065,7 +7065,7 @@ def bitwise_or(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor 
     Raises:
         DTypeError: The promoted dtype is floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7086,7 +7086,7 @@ def bitwise_right_shift(
     Raises:
         DTypeError: The promoted dtype is floating point or bool.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7105,7 +7105,7 @@ def bitwise_xor(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor
     Raises:
         DTypeError: The promoted dtype is floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7128,7 +7128,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor does not have 3 dimensions, or the sizes differ.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7184,7 +7184,7 @@ def cat(tensors: Iterable[Tensor], dim: SupportsIndex = 0, *, out: Tensor | None
         IndexError: The tensors do not have dimension `dim`.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7201,7 +7201,7 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7242,7 +7242,7 @@ def cholesky(input: Tensor, *, upper: builtins.bool = False, out: Tensor | None 
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7276,7 +7276,7 @@ def cholesky_ex(
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7300,7 +7300,7 @@ def cholesky_inverse(input: Tensor, upper: builtins.bool = False, *, out: Tensor
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7326,7 +7326,7 @@ def cholesky_solve(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ, or are not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7380,7 +7380,7 @@ def clamp(
     Raises:
         ArgumentError: Both limits are None, or the promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7426,7 +7426,7 @@ def clamp_max(input: Tensor, max: Tensor | _Number, *, out: Tensor | None = None
     Raises:
         ArgumentError: The promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7467,7 +7467,7 @@ def clamp_min(input: Tensor, min: Tensor | _Number, *, out: Tensor | None = None
     Raises:
         ArgumentError: The promoted dtype cannot hold a number that limits elements.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7562,7 +7562,7 @@ def copysign(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = Non
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7578,7 +7578,7 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7610,7 +7610,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7711,7 +7711,7 @@ def cumprod(
         DTypeError: `dtype` is bool.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7735,7 +7735,7 @@ def cumsum(
         DTypeError: `dtype` is bool.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7771,7 +7771,7 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7852,7 +7852,7 @@ def div(
         ArgumentError: `rounding_mode` is another text, or integers on the CPU are divided by 0 with rounding.
         DTypeError: Bools are divided with rounding.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7878,7 +7878,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
         ShapeError: A tensor is not a vector, or the sizes differ.
         DTypeError: The dtypes differ or are bool.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7942,7 +7942,7 @@ def eigh(
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `UPLO` has another value.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -7964,7 +7964,7 @@ def eigvalsh(input: Tensor, UPLO: Literal["L", "U", "l", "u"] = "L", *, out: Ten
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `UPLO` has another value.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8057,7 +8057,7 @@ def empty(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8155,7 +8155,7 @@ def eq(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8190,7 +8190,7 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8222,7 +8222,7 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8254,7 +8254,7 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8286,7 +8286,7 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8318,7 +8318,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8371,7 +8371,7 @@ def eye(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8412,7 +8412,7 @@ def fft(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8450,7 +8450,7 @@ def fft2(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8489,7 +8489,7 @@ def fftn(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8600,7 +8600,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8637,7 +8637,7 @@ def floor_divide(input: Tensor | _Number, other: Tensor | _Number, *, out: Tenso
         ArgumentError: Integers on the CPU are divided by 0.
         DTypeError: The promoted dtype is bool.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8655,7 +8655,7 @@ def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8673,7 +8673,7 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8693,7 +8693,7 @@ def fmod(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -
         ArgumentError: Integers on the CPU are divided by 0.
         DTypeError: The promoted dtype is bool.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8710,7 +8710,7 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8814,7 +8814,7 @@ def full(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8877,7 +8877,7 @@ def gather(input: Tensor, dim: SupportsIndex, index: Tensor, *, out: Tensor | No
         RuntimeError: An index is negative or out of bounds.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8897,7 +8897,7 @@ def ge(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8927,7 +8927,7 @@ def gelu(
         ArgumentError: `approximate` has another value.
         DTypeError: `input` is not floating point.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8946,7 +8946,7 @@ def gt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8970,7 +8970,7 @@ def hstack(tensors: Iterable[Tensor], *, out: Tensor | None = None) -> Tensor:
         ShapeError: The other sizes differ.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -8989,7 +8989,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises:
         DTypeError: The promoted dtype is not floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9024,7 +9024,7 @@ def ifft(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9062,7 +9062,7 @@ def ifft2(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9101,7 +9101,7 @@ def ifftn(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9139,7 +9139,7 @@ def index_add(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9167,7 +9167,7 @@ def index_copy(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9265,7 +9265,7 @@ def index_select(input: Tensor, dim: SupportsIndex, index: Tensor, *, out: Tenso
         IndexError: An index is out of bounds, `index` has two dimensions, or the tensor does not have `dim`.
         DTypeError: `index` is not int64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9285,7 +9285,7 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9314,7 +9314,7 @@ def inv_ex(
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9353,7 +9353,7 @@ def irfft(
         ShapeError: `input` has no last dimension of size 2 after others.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9407,7 +9407,7 @@ def isclose(
 ) -> Tensor:
     """Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 
-    Differences of integers and bools are computed in float64.
+    Differences of integers do not wrap.
 
     Args:
         input: The tensor.
@@ -9544,7 +9544,7 @@ def le(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9591,7 +9591,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | _Number, *, out: Tensor | 
     Raises:
         DTypeError: The dtypes differ or are not floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9615,7 +9615,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9656,7 +9656,7 @@ def linspace(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9672,7 +9672,7 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9704,7 +9704,7 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9736,7 +9736,7 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9768,7 +9768,7 @@ def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9807,7 +9807,7 @@ def log_softmax(
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9826,7 +9826,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     Raises:
         DTypeError: The promoted dtype is not floating point.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9844,7 +9844,7 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9860,7 +9860,7 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9878,7 +9878,7 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9896,7 +9896,7 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9919,7 +9919,7 @@ def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     Raises:
         DTypeError: `input` is not floating point.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9963,7 +9963,7 @@ def logspace(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -9987,7 +9987,7 @@ def logsumexp(
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10058,7 +10058,7 @@ def lt(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10086,7 +10086,7 @@ def lu(
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `pivot` is False: there is no kernel without pivoting.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10116,7 +10116,7 @@ def lu_factor(
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `pivot` is False: there is no kernel without pivoting.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10151,7 +10151,7 @@ def lu_factor_ex(
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `pivot` is False: there is no kernel without pivoting.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10187,7 +10187,7 @@ def lu_solve(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ, are not float32 or float64, or `pivots` is not int32.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10252,7 +10252,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
         DTypeError: `mask` is not bool.
         ShapeError: The shapes cannot be broadcast.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10279,7 +10279,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         DTypeError: The dtypes differ or are bool.
         ShapeError: The shapes are incompatible.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10308,7 +10308,7 @@ def max(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor
         TypeError: `keepdim` is set without `dim`.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10339,7 +10339,7 @@ def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10369,7 +10369,7 @@ def mean(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10400,7 +10400,7 @@ def median(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Ten
         TypeError: `keepdim` is set without `dim`.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10440,7 +10440,7 @@ def min(input: Tensor, dim: None = None, *, out: Tensor | None = None) -> Tensor
         TypeError: `keepdim` is set without `dim`.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10471,7 +10471,7 @@ def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10494,7 +10494,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
         DTypeError: The dtypes differ or are bool.
         ShapeError: A tensor is not a matrix, or the inner sizes differ.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10564,7 +10564,7 @@ def mul(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor | None 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10601,7 +10601,7 @@ def multinomial(
         DTypeError: The weights are not floating point.
         ShapeError: The tensor does not have one or two dimensions.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10624,7 +10624,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
         ShapeError: The tensors are not a matrix and a vector, or the sizes differ.
         DTypeError: The dtypes differ or are bool.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10650,7 +10650,7 @@ def nan_to_num(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10703,7 +10703,7 @@ def nansum(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10742,7 +10742,7 @@ def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> 
 
     Raises:
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10761,7 +10761,7 @@ def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10841,7 +10841,7 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | No
 
     Raises:
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10883,7 +10883,7 @@ def norm(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -10954,7 +10954,7 @@ def ones(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11020,7 +11020,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         ShapeError: A tensor is not a vector.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11097,7 +11097,7 @@ def pow(input: Tensor | _Number, exponent: Tensor | _Number, *, out: Tensor | No
         ArgumentError: The promoted dtype is an integer dtype, and `exponent` is a negative number.
         DTypeError: Both are bool tensors.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11125,7 +11125,7 @@ def prod(
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11192,7 +11192,7 @@ def qr(
         ShapeError: There are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11300,7 +11300,7 @@ def rand(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11394,7 +11394,7 @@ def randint(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11522,7 +11522,7 @@ def randn(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11612,7 +11612,7 @@ def randperm(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11640,7 +11640,7 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11673,7 +11673,7 @@ def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11710,7 +11710,7 @@ def remainder(input: Tensor | _Number, other: Tensor | _Number, *, out: Tensor |
         ArgumentError: Integers on the CPU are divided by 0.
         DTypeError: The promoted dtype is bool.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11828,7 +11828,7 @@ def rfft(
         ShapeError: `input` has no dimension.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11867,7 +11867,7 @@ def round(input: Tensor, *, decimals: SupportsIndex | None = None, out: Tensor |
 
     Raises:
         DTypeError: The tensor is a bool tensor, or `decimals` is not 0 and the elements are integers.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -11901,7 +11901,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12005,7 +12005,7 @@ def scatter(
         TypeError: Neither `src` nor `value` is passed, or both are.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12036,7 +12036,7 @@ def scatter_add(
         RuntimeError: An index is negative or out of bounds.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12070,7 +12070,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12102,7 +12102,7 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12119,7 +12119,7 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12157,7 +12157,7 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12189,7 +12189,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12230,7 +12230,7 @@ def slogdet(
         ShapeError: The last two sizes differ, or there are fewer than 2 dimensions.
         DTypeError: The dtype is not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12254,7 +12254,7 @@ def softmax(
         DTypeError: The elements are not floating point, and `dtype` does not convert them.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12298,7 +12298,7 @@ def softplus(
     Raises:
         DTypeError: `input` is not floating point.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12325,7 +12325,7 @@ def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | Non
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ, or are not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12361,7 +12361,7 @@ def solve_ex(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ, or are not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12398,7 +12398,7 @@ def solve_triangular(
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes differ, or are not float32 or float64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12432,7 +12432,7 @@ def sort(
     Raises:
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12498,7 +12498,7 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12530,7 +12530,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12587,7 +12587,7 @@ def stack(tensors: Iterable[Tensor], dim: SupportsIndex = 0, *, out: Tensor | No
         IndexError: The result does not have dimension `dim`.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12624,7 +12624,7 @@ def std(
         TypeError: Both `unbiased` and `correction` are given.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12686,7 +12686,7 @@ def sub(
         DTypeError: `alpha` is a float or a bool, and the promoted dtype is not.
         ArgumentError: The promoted dtype cannot hold `alpha`.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12717,7 +12717,7 @@ def sum(
         IndexError: The tensor does not have dimension `dim`.
         ArgumentError: `dim` names a dimension twice.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12752,7 +12752,7 @@ def svd(
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12777,7 +12777,7 @@ def svdvals(
         DTypeError: The dtype is not float32 or float64.
         ArgumentError: `driver` has another value, or is not None for matrices on the CPU.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12833,7 +12833,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
         IndexError: An index is out of bounds.
         DTypeError: `index` is not int64.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12862,7 +12862,7 @@ def take_along_dim(
         RuntimeError: `dim` is None, and an index is negative or out of bounds.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12880,7 +12880,7 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -12912,7 +12912,7 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13043,7 +13043,7 @@ def topk(
         DTypeError: The tensor is a bool tensor.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13098,7 +13098,7 @@ def tril(input: Tensor, diagonal: SupportsIndex = 0, *, out: Tensor | None = Non
     Raises:
         ShapeError: The tensor has fewer than two dimensions.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13118,7 +13118,7 @@ def triu(input: Tensor, diagonal: SupportsIndex = 0, *, out: Tensor | None = Non
     Raises:
         ShapeError: The tensor has fewer than two dimensions.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13136,7 +13136,7 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     Raises:
         DTypeError: The tensor has another dtype.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13248,7 +13248,7 @@ def var(
         TypeError: Both `unbiased` and `correction` are given.
         IndexError: The tensor does not have dimension `dim`.
         DTypeError: `out` has another dtype than the result.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13304,7 +13304,7 @@ def vstack(tensors: Iterable[Tensor], *, out: Tensor | None = None) -> Tensor:
         ShapeError: The other sizes differ.
         ArgumentError: `tensors` is empty.
         RuntimeError: `tensors` contains tensors on different devices.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock
@@ -13332,7 +13332,7 @@ def where(
         ArgumentError: The promoted dtype cannot hold a number.
         DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
         ShapeError: The shapes cannot be broadcast.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
         TypeError: Only one of `input` and `other` is passed, or `out` without them.
 
     Example:
@@ -13394,7 +13394,7 @@ def zeros(
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.
         DTypeError: `dtype` differs from the dtype of `out`.
-        RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+        RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 
     Example:
         >>> import interlock

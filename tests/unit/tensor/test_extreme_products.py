@@ -98,6 +98,18 @@ def test_prod_along_a_dim_has_the_gradients_of_exact_products(dim: int, keepdim:
     check(found, list((exact.T if dim == 0 else exact).ravel()))
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[1e200, 1e200, 0.5, 1e-200], [1e-160] + [1.0] * 7 + [1.2345678912345e-160] + [1.0] * 7 + [1e300]],
+)
+def test_gradients_of_float64_are_products_of_the_factors_before_and_after(values: list[float]) -> None:
+    x = interlock.tensor(values, dtype=f64, requires_grad=True)
+    (found,) = grad(x.prod(), x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        before, after = np.cumprod([1.0, *values[:-1]]), np.cumprod([1.0, *values[:0:-1]])[::-1]
+        np.testing.assert_allclose(found.tolist(), before * after, rtol=1e-13)
+
+
 def test_prod_of_zero_times_an_overflowing_gradient_is_zero() -> None:
     x, _ = leaf(f32, [1e30, 1e30, 1e30])
     assert grad(x.prod(), x, interlock.tensor(0.0))[0].tolist() == [0.0] * 3

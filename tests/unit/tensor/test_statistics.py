@@ -254,6 +254,13 @@ def test_closeness_counts_both_tolerances_and_infinities() -> None:
     assert interlock.tensor([True]).isclose(interlock.tensor([True])).tolist() == [True]
 
 
+@pytest.mark.parametrize(("start", "step"), [(2**53, 1), (2**60, 100), (-(2**62), 100)])
+def test_closeness_of_large_integers_is_that_of_exact_differences(start: int, step: int) -> None:
+    a, b = interlock.tensor([start]), interlock.tensor([start + step])
+    assert not interlock.isclose(a, b, rtol=0, atol=step - 0.5).item()
+    assert interlock.isclose(a, b, rtol=0, atol=step).item()
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_closeness_of_integers_whose_difference_wraps(dtype: interlock.dtype) -> None:
     least, largest = interlock.iinfo(dtype).min, interlock.iinfo(dtype).max

@@ -123,7 +123,7 @@ impl Tensor {
         Ok(grad_fn("output_nr", self)?.map_or(0, |grad_fn| grad_fn.output))
     }
 
-    /// Returns whether only this handle keeps the tensor alive, apart from a node of the leaf all of whose owners visit it.
+    /// Returns whether all other handles belong to the node of the leaf, and all owners of the node are [`VisitedLeaf`].
     fn is_only_owner(&self) -> bool {
         let visiting = usize::from(self.meta().accumulate_grad.is_visited());
         self.handle_count() == 1 + visiting

@@ -250,16 +250,21 @@ struct OrRightNumber<F, D> {
 pub(crate) fn zip_or_right_number<T: Element, U: Element>(
     function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop {
-    let pairs = Function { function, types: PhantomData::<fn() -> (U, T, T)> };
-    OrRightNumber { pairs, commutes: false }
+    or_right_number(function, false)
 }
 
 /// Like [`zip_or_right_number`], for a function that does not depend on the order of its arguments: either may be a number.
 pub(crate) fn zip_commutative<T: Element, U: Element>(
     function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop {
-    let pairs = Function { function, types: PhantomData::<fn() -> (U, T, T)> };
-    OrRightNumber { pairs, commutes: true }
+    or_right_number(function, true)
+}
+
+fn or_right_number<T: Element, U: Element, F: Fn(T, T) -> U>(
+    function: F,
+    commutes: bool,
+) -> OrRightNumber<F, (U, T, T)> {
+    OrRightNumber { pairs: Function { function, types: PhantomData }, commutes }
 }
 
 /// Returns the run with the sources exchanged.
@@ -281,6 +286,7 @@ where
     }
 
     unsafe fn run(&self, run: &Run) {
+        debug_assert!(self.commutes || run.steps[1] != 0, "a number on the left");
         let run = if run.steps[1] == 0 { exchanged(run) } else { *run };
         let Run { pointers: [out, a, b, _], steps: [_, _, step, _], count } = run;
         let f = self.pairs.function.clone();
@@ -309,8 +315,7 @@ struct OrNumber<F, D>(OrRightNumber<F, D>);
 pub(crate) fn zip_or_number<T: Element, U: Element>(
     function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop + Clone {
-    let pairs = Function { function, types: PhantomData::<fn() -> (U, T, T)> };
-    OrNumber(OrRightNumber { pairs, commutes: false })
+    OrNumber(or_right_number(function, false))
 }
 
 impl<T: Element, U: Element, F> ElementLoop for OrNumber<F, (U, T, T)>

@@ -1,9 +1,9 @@
 //! Functions for each instruction set of the CPU.
 
 use std::hint::black_box;
-#[cfg(not(test))]
-use std::sync::LazyLock;
 
+#[cfg(not(test))]
+use once_cell::race::OnceBox;
 use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
 /// Calls a function compiled for the widest vector instructions of the CPU. Arithmetic has the same results in each: the
@@ -92,8 +92,8 @@ pub(super) fn for_each_index(count: usize, function: impl Fn(usize)) {
 #[inline(always)]
 pub(super) fn arch() -> Arch {
     /// Each loop reads this, which is less code than the detection.
-    static ARCH: LazyLock<Arch> = LazyLock::new(Arch::new);
-    *ARCH
+    static ARCH: OnceBox<Arch> = OnceBox::new();
+    *ARCH.get_or_init(|| Box::new(Arch::new()))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ use crate::{Error, ErrorKind, Result, Tensor};
 /// # Ok::<(), interlock_tensor::Error>(())
 /// ```
 pub trait SavedTensorHooks: Any + Send + Sync {
-    /// Packs a leaf, or an alias without history of another tensor.
+    /// Packs a leaf that requires grad, or an alias without history of another tensor.
     fn pack(&self, tensor: &Tensor) -> Result<Arc<dyn PackedTensor>>;
 }
 

@@ -53,7 +53,7 @@ impl WeakTensor {
 
 impl Identity {
     fn current(&self) -> Option<Tensor> {
-        self.current.read().upgrade().map(Tensor::of)
+        self.current.read().upgrade().map(Tensor::from_inner)
     }
 }
 
@@ -164,7 +164,7 @@ impl Tensor {
         let identity = self.shared_identity();
         let own_version = || Arc::new(AtomicU32::new(self.current_version()));
         let version = self.0.version.clone().unwrap_or_else(own_version);
-        let replaced = Tensor::of(Arc::new(Inner {
+        let replaced = Tensor::from_inner(Arc::new(Inner {
             storage: data.0.storage.clone(),
             layout: data.layout().clone(),
             resized: OnceBox::new(),

@@ -112,7 +112,7 @@ impl Drop for Inner {
 }
 
 impl Tensor {
-    fn of(inner: Arc<Inner>) -> Self {
+    fn from_inner(inner: Arc<Inner>) -> Self {
         Tensor(ManuallyDrop::new(inner))
     }
 
@@ -127,7 +127,7 @@ impl Tensor {
         version: Option<Arc<AtomicU32>>,
     ) -> Self {
         let (resized, meta, identity) = (OnceBox::new(), ForkRwLock::default(), OnceBox::new());
-        Tensor::of(Arc::new(Inner { storage, layout, resized, dtype, version, meta, identity }))
+        Tensor::from_inner(Arc::new(Inner { storage, layout, resized, dtype, version, meta, identity }))
     }
 
     /// Returns a new contiguous CPU tensor whose elements `fill` writes.
@@ -160,7 +160,7 @@ impl Tensor {
     /// [`into_raw`](Tensor::into_raw) has returned the pointer, and the program drops the handle once.
     pub unsafe fn from_raw(pointer: *mut ()) -> Self {
         // SAFETY: guaranteed by the caller.
-        Tensor::of(unsafe { Arc::from_raw(pointer.cast_const().cast()) })
+        Tensor::from_inner(unsafe { Arc::from_raw(pointer.cast_const().cast()) })
     }
 
     /// Returns a tensor over an existing storage. `strides` and `offset` count elements.

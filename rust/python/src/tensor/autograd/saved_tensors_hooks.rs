@@ -134,8 +134,8 @@ impl OwningState {
 /// applied. Inside another one, only the inner one is used.
 ///
 /// Args:
-///     pack_hook: Called with each tensor that is saved: a leaf itself, and an alias without history of another tensor. It
-///         returns any object. It must not change the tensor.
+///     pack_hook: Called with each tensor that is saved: a leaf that requires grad itself, and an alias without history
+///         of another tensor. It returns any object. It must not change the tensor.
 ///     unpack_hook: Called with that object when the backward pass needs the tensor. It returns a tensor with equal
 ///         elements.
 ///

@@ -1,6 +1,7 @@
 //! Comparisons with a tolerance.
 
 use super::operand::check_same_dtype;
+use super::selection::where_cond;
 use crate::{DType, Error, Result, Tensor};
 
 /// The tolerances of [`isclose`](Tensor::isclose).
@@ -16,7 +17,7 @@ pub struct Tolerance {
 
 impl Tensor {
     /// Returns where the difference of the elements is at most `atol + rtol * abs(other)`. Infinities are close to
-    /// themselves only. Differences of integers are computed in `f64`.
+    /// themselves only. Differences of integers do not wrap.
     ///
     /// # Errors
     /// Fails if the types differ or a tolerance is negative.
@@ -46,11 +47,15 @@ impl Tensor {
         if rtol == 0.0 && atol == 0.0 {
             return Ok(close);
         }
-        // Differences of integers could wrap.
         let computed = if a.dtype().is_floating_point() { a.dtype() } else { DType::Float64 };
-        let (a, b) = (a.cast(computed)?, b.cast(computed)?);
-        let difference = a.sub(&b)?.abs()?;
-        let allowed = b.abs()?.mul(rtol)?.add(atol)?;
+        let wide = b.cast(computed)?;
+        let mut difference = a.cast(computed)?.sub(&wide)?.abs()?;
+        if a.dtype() == DType::Int64 {
+            // An exact difference that does not wrap.
+            let exact = a.sub(&b)?.abs()?.cast(computed)?;
+            difference = where_cond(&difference.less(2f64.powi(62))?, &exact, &difference)?;
+        }
+        let allowed = wide.abs()?.mul(rtol)?.add(atol)?;
         let is_finite = difference.less(f64::INFINITY)?;
         close.add(&is_finite.mul(&difference.less_equal(&allowed)?)?)
     }

@@ -61,7 +61,7 @@ struct Prepared {
 }
 
 /// A product that is not recorded yet.
-struct Product<'a> {
+struct MatrixProduct<'a> {
     a: &'a Tensor,
     b: &'a Tensor,
     out: Tensor,
@@ -70,7 +70,7 @@ struct Product<'a> {
     parent: Option<Parent>,
 }
 
-impl<'a> Product<'a> {
+impl<'a> MatrixProduct<'a> {
     /// Multiplies matrices of tensors, broadcast over the dimensions before the last two. A vector is a row on the left and a
     /// column on the right. `wanted` is another shape for the result, which is not a view of the product.
     fn new(
@@ -100,7 +100,7 @@ impl<'a> Product<'a> {
         let args = MatmulArgs { a: left, b: right, batch: &batch, shape: wanted.unwrap_or(&shape), dtype };
         let composite = parent.map(|parent| parent.composite(a.dtype()));
         let out = MATMUL.call(&MatmulCall::new(left, right), composite, &args)?;
-        Ok(Product { a, b, out, shape, parent })
+        Ok(MatrixProduct { a, b, out, shape, parent })
     }
 
     /// Records the product and returns it.
@@ -135,6 +135,9 @@ impl<'a> Product<'a> {
                     if factor == NO_FACTOR { Ok(gradient.clone()) } else { gradient.mul(factor) }
                 };
                 let of_input = ctx.gradient(0, || scaled(beta))?;
+                if !ctx.needs(1) && !ctx.needs(2) {
+                    return Ok(vec![of_input, None, None]);
+                }
                 // A bias may have more dimensions than the product.
                 let of_product = sum_to(&scaled(alpha)?, &shape)?;
                 let [of_left, of_right] = backward.gradients(ctx, &of_product)?;
@@ -158,8 +161,8 @@ struct ProductBackward {
 }
 
 impl ProductBackward {
-    fn new(builder: &mut NodeBuilder, first: usize, product: &Product<'_>) -> Result<Self> {
-        let Product { a, b, shape, parent, .. } = product;
+    fn new(builder: &mut NodeBuilder, first: usize, product: &MatrixProduct<'_>) -> Result<Self> {
+        let MatrixProduct { a, b, shape, parent, .. } = product;
         let (right, left) = (builder.save_for(first, b)?, builder.save_for(first + 1, a)?);
         let are_vectors = [a, b].map(|operand| operand.ndim() == 1);
         let parent = parent.filter(|parent| parent.node.is_some());
@@ -177,7 +180,7 @@ impl ProductBackward {
     fn gradients(&self, ctx: &BackwardContext<'_>, gradient: &Tensor) -> Result<[Option<Tensor>; 2]> {
         let gradient = &gradient.cast(self.dtype)?.reshaped(&self.shape)?;
         let product = |left: &Tensor, right: &Tensor, is_vector: bool| {
-            let out = Product::new(left, right, self.dtype, None, self.parent)?.recorded()?;
+            let out = MatrixProduct::new(left, right, self.dtype, None, self.parent)?.recorded()?;
             if is_vector { out.flatten() } else { Ok(out) }
         };
         let transposed = |saved, dim| matrix(&ctx.saved(saved)?, dim)?.transpose(-1, -2);
@@ -230,13 +233,13 @@ impl Tensor {
     /// broadcast.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(other)?;
-        Product::new(&a, &b, self.dtype(), Some(&shape), None)?.recorded()
+        MatrixProduct::new(&a, &b, self.dtype(), Some(&shape), None)?.recorded()
     }
 
     /// Computes a matrix product that is part of the composite operation `parent`.
     pub(crate) fn matmul_in(&self, parent: impl Into<Parent>, other: &Tensor) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(other)?;
-        Product::new(&a, &b, self.dtype(), Some(&shape), Some(parent.into()))?.recorded()
+        MatrixProduct::new(&a, &b, self.dtype(), Some(&shape), Some(parent.into()))?.recorded()
     }
 
     /// Returns the choice of a kernel for `self.matmul(other)` now, without running it.
@@ -318,7 +321,7 @@ impl Tensor {
         check_factor(alpha, self.dtype(), op, "alpha")?;
         let is_zero = |number: Scalar| number.cast::<f64>() == 0.0;
         let Prepared { a, b, shape } = left.prepare_matmul(right)?;
-        let product = Product::new(&a, &b, self.dtype().compute(), Some(&shape), Some(op.into()))?;
+        let product = MatrixProduct::new(&a, &b, self.dtype().compute(), Some(&shape), Some(op.into()))?;
         if !self.shape().is_empty() && broadcast(op, self.shape(), &shape)? != shape {
             return Err(err_shapes(op, "input must be broadcastable to the product", self, &product.out));
         }
@@ -361,7 +364,7 @@ impl Tensor {
 
     fn linear_with_bias(&self, parent: Parent, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
         let Prepared { a, b, shape } = self.prepare_matmul(weight)?;
-        let product = Product::new(&a, &b, self.dtype().compute(), Some(&shape), Some(parent))?;
+        let product = MatrixProduct::new(&a, &b, self.dtype().compute(), Some(&shape), Some(parent))?;
         let out = add_products(&product.out, bias, self.dtype())?;
         product.recorded_in_sum(ADDMM, bias, [NO_FACTOR; 2], out)
     }

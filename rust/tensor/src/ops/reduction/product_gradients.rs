@@ -16,7 +16,7 @@ pub(super) fn prod_backward(factors: &Tensor, gradient: &Tensor, dim: Option<i64
         return prod_backward(&row, &gradient.reshaped(&[1])?, Some(0))?.reshaped(factors.shape());
     };
     if !is_recording() {
-        return of_rows("prod", factors, &gradient.expanded(factors.shape())?, dim);
+        return of_rows("prod", true, factors, &gradient.expanded(factors.shape())?, dim);
     }
     let wide = factors.cast(DType::Float64)?;
     let after = products_before(&wide.flip(&[dim])?, dim)?.flip(&[dim])?;
@@ -31,7 +31,7 @@ pub(super) fn cumprod_backward(factors: &Tensor, gradient: &Tensor, dim: i64) ->
         return cumprod_backward(&row, &gradient, 0)?.reshaped(&[]);
     }
     if !is_recording() {
-        return of_rows("cumprod", factors, gradient, dim);
+        return of_rows("cumprod", false, factors, gradient, dim);
     }
     let wide = factors.cast(DType::Float64)?;
     let sums = suffix_sums(&wide, &gradient.cast(DType::Float64)?, dim)?;
@@ -68,7 +68,7 @@ fn suffix_sums(factors: &Tensor, gradients: &Tensor, dim: i64) -> Result<Tensor>
         let (factors, sums) = (builder.save(factors)?, builder.save_output(&out)?);
         builder.set_history(&out, move |ctx, gradient| {
             let (factors, sums) = (ctx.saved(factors)?, ctx.saved(sums)?);
-            // The same sums in the other direction.
+            // Prefix sums are the suffix sums of reversed rows.
             let reversed = delayed(&factors.flip(&[dim])?, 0.0, dim)?;
             let prefix_sums = suffix_sums(&reversed, &gradient.flip(&[dim])?, dim)?.flip(&[dim])?;
             let of_factors = ctx.gradient(0, || delayed(&prefix_sums, 0.0, dim)?.mul(&sums))?;
@@ -79,10 +79,15 @@ fn suffix_sums(factors: &Tensor, gradients: &Tensor, dim: i64) -> Result<Tensor>
 }
 
 /// Computes a gradient without history: of a product, whose gradient is repeated, or of cumulative products.
-fn of_rows(op: &'static str, factors: &Tensor, gradient: &Tensor, dim: i64) -> Result<Tensor> {
+fn of_rows(
+    op: &'static str,
+    is_product: bool,
+    factors: &Tensor,
+    gradient: &Tensor,
+    dim: i64,
+) -> Result<Tensor> {
     let rows = Rows::in_compute_type(op, factors, dim)?;
     let gradients = Rows::in_compute_type(op, &iterate::cast(gradient, factors.dtype())?, dim)?;
-    let is_product = op == "prod";
     let out = dispatch_float!(rows.rows.dtype(), T => {
         zip_rows(op, &rows.rows, &gradients.rows, rows.length, move |factors: &[T], gradients, out| match gradients {
             [gradient, ..] if is_product => write_of_product(factors, gradient.to_f64(), out),
@@ -101,7 +106,7 @@ fn write_of_product<T: Element>(factors: &[T], gradient: f64, out: &mut [T]) -> 
     }
     let product = rest.iter().map(|factor| factor.to_f64()).chain(lanes).product::<f64>();
     // Quotients are faster than products of the others.
-    if product.is_normal() {
+    if product.is_normal() && lanes.iter().all(|lane| lane.is_normal()) {
         let quotients = factors.iter().map(|factor| T::from_f64(product / factor.to_f64() * gradient));
         out.iter_mut().zip(quotients).for_each(|(out, quotient)| *out = quotient);
         return Ok(());

@@ -25,7 +25,7 @@ use crate::tensor::operation::{
 ///     ArgumentError: The promoted dtype cannot hold a number.
 ///     DTypeError: `condition` is not a bool tensor, or `out` has another dtype than the result.
 ///     {no_broadcast}
-///     RuntimeError: `out` is passed while gradients are recorded for a tensor, or cannot hold the result.
+///     RuntimeError: `out` is passed while gradients are recorded for the result or for `out`, or cannot hold the result.
 ///     TypeError: Only one of `input` and `other` is passed, or `out` without them.
 ///
 /// Example:

@@ -64,7 +64,7 @@ fn equal(input: &CoreTensor, other: &CoreTensor) -> Result<bool> {
 
 /// Return a bool tensor that is True where the elements differ by at most `atol + rtol * abs(other)`.
 ///
-/// Differences of integers and bools are computed in float64.
+/// Differences of integers do not wrap.
 ///
 /// Args:
 ///     other: The other tensor.
