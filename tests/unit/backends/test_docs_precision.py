@@ -39,12 +39,11 @@ def test_tables_have_each_precision_that_an_operation_obeys(operation: str) -> N
 
 def test_tree_of_precisions_has_the_parent_of_each_node() -> None:
     text = (DOCS / "flags_and_scopes.md").read_text()
-    [tree] = re.findall(r"^```text\n(fp32_precision\n.*?)^```", text, re.M | re.S)
+    [tree] = re.findall(r"^- `fp32_precision`\n(?: *- .*\n)+", text, re.M)
     path: list[str] = []
     parents: dict[str, str | None] = {}
-    for line in tree.splitlines():
-        node = line.strip()
-        del path[(len(line) - len(node)) // 4 :]
+    for indent, node in re.findall(r"( *)- `(.*)`", tree):
+        del path[len(indent) // 2 :]
         parents[node] = path[-1] if path else None
         path.append(node)
     assert parents.keys() == set(NODES)
