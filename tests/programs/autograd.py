@@ -53,7 +53,7 @@ def fork_while_a_thread_copies_saved_tensors():
     def copy(saved):
         with saved._lock:
             begun.set()
-            ended.wait(30)
+            ended.wait(90)
 
     with autograd.graph.allow_mutation_on_saved_tensors() as saved:
         x = interlock.ones(2, requires_grad=True)
@@ -64,7 +64,7 @@ def fork_while_a_thread_copies_saved_tensors():
         begun.wait(30)
         pid = os.fork()
         if pid == 0:
-            signal.alarm(5)
+            signal.alarm(60)
             y.mul_(3)
             z.backward()
             os._exit(0 if x.grad.tolist() == [2.0, 2.0] else 1)

@@ -43,15 +43,18 @@ class Change(NamedTuple):
 class Source(Protocol):
     """A part of the state: values by name."""
 
+    @abstractmethod
     def read(self) -> object:
         """Return a reading, which equals another one only if the state is equal.
 
         Called before and after each test, so it is cheap.
         """
 
+    @abstractmethod
     def values(self, reading: Any) -> dict[str, Any]:
         """Return the values of a reading by their names. Called if two readings differ."""
 
+    @abstractmethod
     def first(self, name: str, value: Any) -> Any:
         """Return the value that is expected of a name which the reading before did not have."""
 
@@ -63,6 +66,7 @@ class Source(Protocol):
         """Return whether a changed value is neither restored nor reported."""
         return False
 
+    @abstractmethod
     def restore(self, wanted: Mapping[str, Any]) -> dict[str, str]:
         """Restore values. Return the reasons, by name, for those that the library or interlock rejects."""
 

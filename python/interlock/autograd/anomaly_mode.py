@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 from interlock._arguments import as_bool
 from interlock._core.autograd import (
@@ -55,6 +56,11 @@ class set_detect_anomaly(ScopeGroup):
     def __repr__(self) -> str:
         return f"set_detect_anomaly(mode={self._mode}, check_nan={self._check_nan})"
 
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[type[Self], bool, bool], dict[str, Any]]:
+        # A copy is a new scope that is not open. Its constructor would write the mode.
+        state = {name: value for name, value in vars(self).items() if name != "_scopes"}
+        return _not_open, (type(self), self._mode, self._check_nan), state
+
 
 class detect_anomaly(ScopeGroup):
     """Detect anomalies in a block; see `set_detect_anomaly`.
@@ -83,8 +89,19 @@ class detect_anomaly(ScopeGroup):
     def __repr__(self) -> str:
         return f"detect_anomaly(check_nan={self.check_nan})"
 
+    def __reduce__(self) -> tuple[type[Self], tuple[bool]]:
+        # A copy is a new scope that is not open.
+        return type(self), (self.check_nan,)
+
 
 _Mode = TypeVar("_Mode", _anomaly_mode, _anomaly_check_nan)
+
+
+def _not_open(kind: type[set_detect_anomaly], mode: bool, check_nan: bool) -> set_detect_anomaly:
+    """Return an object without its attributes, but for the scopes that it enters."""
+    made = kind.__new__(kind)
+    made._scopes = (_unset(_anomaly_mode, mode), _unset(_anomaly_check_nan, check_nan))
+    return made
 
 
 def _unset(kind: type[_Mode], mode: bool) -> _Mode:

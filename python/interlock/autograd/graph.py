@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeVar, overload
 
 import interlock._requires_tensors  # noqa: F401 (raises ImportError in a build without tensors)
 from interlock._arguments import as_bool
@@ -167,6 +167,10 @@ class disable_saved_tensors_hooks(_SavedTensorsHooksDisabled):
 
     def __repr__(self) -> str:
         return f"disable_saved_tensors_hooks(error_message={self._message!r})"
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        # A copy is a new scope that is not open.
+        return type(self), (self._message,)
 
     def __call__(self, function: _Function, /) -> _Function:
         """Return a wrapper of a function that disables hooks during each call."""

@@ -15,7 +15,7 @@ from typing import Any
 from interlock.errors import SettingValueError, UnsupportedError
 from interlock.integrations._conversions import positive
 from interlock.integrations._loads import number_of_loads
-from interlock.settings._locks import lock_over_forks
+from interlock.settings._locks import call_locked, lock_over_forks
 from interlock.settings._observer import Observer
 from interlock.settings._setting import Extent, Setting
 
@@ -229,12 +229,15 @@ _writing = lock_over_forks(__name__)
 def _write(library: Any, value: int) -> None:
     # With pthreads, one thread controls OpenBLAS, until threadpoolctl's outermost scope of it ends.
     ownership = sys.modules["threadpoolctl"].CONTROLLING_THREAD_OWNERSHIP
-    with _writing:
+
+    def write() -> None:
         ownership.increment()
         try:
             library.set_num_threads(value)
         finally:
             ownership.decrement()
+
+    call_locked((_writing,), write)
 
 
 def _refusal(library: Any, value: int, found: int) -> str:

@@ -179,8 +179,14 @@ def _start(
 ) -> None:
     def add(settings: Iterable[Setting]) -> None:
         added = [each for each in settings if each not in library.settings]
-        _registry.add("enable" if library.origin is None else "register", added, library.first)
-        library.settings += tuple(added)
+        before = library.settings
+        # Before they are known, so that `_disable` forgets them after an interrupt.
+        library.settings = (*before, *added)
+        try:
+            _registry.add("enable" if library.origin is None else "register", added, library.first)
+        except SettingValueError:
+            library.settings = before
+            raise
 
     def find_more() -> None:
         call_registering(f"the settings of {name}", add_more)
@@ -282,32 +288,49 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
     names = [each.name for each in settings]
     # Now, because a function that reads a setting may wait for the import of a module by another thread.
     first = {each.name: read(each) for each in settings} if library is None else {}
-    key = call_registering("register", _register, settings, library, origin, first)
-
-    def forget(done: list[int]) -> None:
-        call_registering("register", _forget, key, settings, done)
-
-    return Enabled(forget, names)
+    undo: list[Callable[[], None]] = []
+    try:
+        key = call_registering("register", _register, settings, library, origin, first, undo)
+        registered = Enabled(lambda done: call_registering("register", _forget, key, settings, done), names)
+        # A call in the `return` statement would end outside of the `try` statement.
+        return registered
+    except BaseException:
+        for restore in undo:
+            call_registering("register", restore)
+        raise
 
 
 def _register(
-    settings: tuple[Setting, ...], library: str | None, origin: Origin, first: Mapping[str, Any]
+    settings: tuple[Setting, ...],
+    library: str | None,
+    origin: Origin,
+    first: Mapping[str, Any],
+    undo: list[Callable[[], None]],
 ) -> str:
-    """Register settings, in place of earlier ones of the same names, and return their key in `_enabled`."""
+    """Register settings, in place of earlier ones of the same names, and return their key in `_enabled`.
+
+    After the last change, a function that undoes all is added to a list.
+    """
     replaced = _replaced(settings)
     # A replacement has the key of what it replaces, so that it is regarded as registered since then.
     names = ", ".join(each.name for each in settings)
     key = next(iter(replaced), f"registered {id(settings)} {names}")
-    for earlier in replaced:
-        disable(earlier)
+
+    def restore() -> None:
+        disable(key, *replaced)
+        for earlier, found in replaced.items():
+            _declare(earlier, found.declared, found.waits_for, found.origin or origin, {})
+
     try:
+        for earlier in replaced:
+            disable(earlier)
         _declare(key, settings, library, origin, first)
         _check_comparable(settings)
     except BaseException:
-        disable(key)
-        for earlier, found in replaced.items():
-            _declare(earlier, found.declared, found.waits_for, found.origin or origin, {})
+        restore()
         raise
+    # No signal handler runs between the last step and this.
+    undo.append(restore)
     return key
 
 

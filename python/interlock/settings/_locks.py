@@ -55,7 +55,7 @@ def lock_of(key: str) -> Any:
 def lock_over_forks(key: str) -> Any:
     """Return the lock of a part of interlock, for changes in whose middle a forked child would be unusable.
 
-    A fork waits until it is free.
+    A fork waits until it is free, for at most a second.
     """
     lock = lock_of(key)
     _held_over_forks.append(lock)

@@ -46,12 +46,16 @@ def add(function: str, settings: Iterable[Setting], first: Mapping[str, Any]) ->
     for name in names:
         if name in _settings or names.count(name) > 1:
             raise SettingValueError(f"{function}: the name {quoted(name)} is taken")
-    for each, value in zip(added, values, strict=True):
-        _settings[each.name] = each
-        if each.family:
-            _families[each.family] = (*_families.get(each.family, ()), each)
-        _first[each.name] = value
-        LOG.remember(each, value)
+    try:
+        for each, value in zip(added, values, strict=True):
+            _settings[each.name] = each
+            if each.family:
+                _families[each.family] = (*_families.get(each.family, ()), each)
+            _first[each.name] = value
+            LOG.remember(each, value)
+    except BaseException:
+        remove(added)
+        raise
     _version += 1
 
 
@@ -72,7 +76,9 @@ def remove(settings: Iterable[Setting]) -> None:
         if _settings.get(each.name) is not each:
             continue
         if each.family:
-            _families[each.family] = tuple(other for other in _families[each.family] if other is not each)
+            _families[each.family] = tuple(
+                other for other in _families.get(each.family, ()) if other is not each
+            )
         LOG.forget(each)
         # Last, because a removal that an interrupt has ended is repeated.
         del _settings[each.name]

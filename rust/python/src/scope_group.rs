@@ -32,7 +32,8 @@ impl ScopeGroup {
             match scope.call_method0("__enter__") {
                 Ok(_) => entered.push(scope),
                 Err(error) => {
-                    entered.iter().rev().try_for_each(exit)?;
+                    // The first error is reported, and not what it may have caused.
+                    let _ = exit_all(entered);
                     return Err(error);
                 }
             }
@@ -41,14 +42,14 @@ impl ScopeGroup {
         Ok(())
     }
 
-    /// Exit the scopes in the reverse order.
+    /// Exit the scopes in the reverse order, also after one that raises, and raise the first exception.
     #[pyo3(signature = (*_error))]
     fn __exit__(slf: &Bound<'_, Self>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
         let closed = |open: usize| open.checked_sub(1);
         if slf.get().open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, closed).is_err() {
             return scope_debug::warn_not_open(slf.py(), &type_name(slf));
         }
-        scopes(slf)?.iter().rev().try_for_each(|scope| exit(&scope))
+        exit_all(scopes(slf)?.iter().collect())
     }
 }
 
@@ -56,7 +57,10 @@ fn scopes<'py>(group: &Bound<'py, ScopeGroup>) -> PyResult<Bound<'py, PyTuple>> 
     Ok(group.getattr("_scopes")?.cast_into()?)
 }
 
-fn exit(scope: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = scope.py();
-    scope.call_method1("__exit__", (py.None(), py.None(), py.None())).map(drop)
+fn exit_all(entered: Vec<Bound<'_, PyAny>>) -> PyResult<()> {
+    let exit = |scope: Bound<'_, PyAny>| {
+        let py = scope.py();
+        scope.call_method1("__exit__", (py.None(), py.None(), py.None())).map(drop)
+    };
+    entered.into_iter().rev().map(exit).fold(Ok(()), Result::and)
 }

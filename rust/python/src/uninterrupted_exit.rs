@@ -34,7 +34,7 @@ impl UninterruptedExit {
             // The interrupt is reported, and not what it may have caused.
             let _ = exit();
         }
-        exited.and(pending)
+        pending.and(exited)
     }
 }
 

@@ -83,7 +83,7 @@ class ScopeGroup:
     def __enter__(self) -> None:
         """Enter the scopes, or none if one raises an exception."""
     def __exit__(self, *_error: object) -> None:
-        """Exit the scopes in the reverse order."""
+        """Exit the scopes in the reverse order, also after one that raises, and raise the first exception."""
 
 @final
 class HeldLocks:

@@ -4,7 +4,6 @@ import ctypes
 import os
 import sys
 import threading
-import time
 import types
 import warnings
 from pathlib import Path
@@ -123,19 +122,22 @@ def fork_during_a_write():
     warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded, use of fork() may lead to ..."
     settings.enable("openblas")
     kind = threadpoolctl.OpenBLASController
-    original, started, writing = kind.set_num_threads, threading.Event(), []
+    original, writing = kind.set_num_threads, []
+    started, forking = threading.Event(), threading.Event()
 
     def write(library, size):
         writing.append(size)
         started.set()
-        time.sleep(0.1)
+        forking.wait(30)
         original(library, size)
         writing.clear()
 
     kind.set_num_threads = write
     thread = threading.Thread(target=threads.limits(1, pools=["openblas"]).__enter__)
     thread.start()
-    started.wait()
+    started.wait(30)
+    # The fork waits for the write: it begins half a second before the write continues.
+    threading.Timer(0.5, forking.set).start()
     child = os.fork()
     if child == 0:
         os._exit(len(writing))

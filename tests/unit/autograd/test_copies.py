@@ -9,6 +9,7 @@ from typing import Any
 
 import interlock
 import pytest
+from interlock import autograd
 from interlock.autograd import grad_mode
 
 from tests.unit.autograd.mode_cases import START, public_modes
@@ -72,6 +73,52 @@ def test_copy_of_a_subclass_keeps_its_attributes(way: Callable[[Any], Any]) -> N
     made = way(taken_back(Labelled("text")))
     assert public_modes() == START
     assert (type(made), made.label, made.mode) == (Labelled, "text", False)
+
+
+class Named(autograd.set_detect_anomaly):
+    """A subclass with its own attributes and constructor."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(True, False)
+        self.label = label
+
+
+def anomaly_and_hooks() -> tuple[bool, bool, bool]:
+    try:
+        with autograd.graph.save_on_cpu():
+            allows_hooks = True
+    except RuntimeError:
+        allows_hooks = False
+    return interlock.is_anomaly_enabled(), interlock.is_anomaly_check_nan_enabled(), allows_hooks
+
+
+@EACH_WAY
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: autograd.set_detect_anomaly(True, False),
+        lambda: autograd.detect_anomaly(False),
+        lambda: autograd.graph.disable_saved_tensors_hooks("not here"),
+        lambda: Named("text"),
+    ],
+    ids=["set_detect_anomaly", "detect_anomaly", "disable_saved_tensors_hooks", "subclass"],
+)
+def test_copy_of_a_scope_is_not_open_and_ends_alone(way: Callable[[Any], Any], make: Any) -> None:
+    start = anomaly_and_hooks()
+    original = taken_back(make())
+    with original:
+        inside = anomaly_and_hooks()
+        assert inside != start
+        made = way(original)
+    assert anomaly_and_hooks() == start
+    with made:
+        assert anomaly_and_hooks() == inside
+        with original:
+            pass
+        assert anomaly_and_hooks() == inside
+    assert anomaly_and_hooks() == start
+    assert (type(made), repr(made)) == (type(original), repr(original))
+    assert getattr(made, "label", None) == getattr(original, "label", None)
 
 
 @pytest.mark.parametrize("state", [None, 5, (True,), (1, {}), (True, 5), ()])

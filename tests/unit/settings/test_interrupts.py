@@ -103,21 +103,38 @@ def test_interrupt_at_any_check_of_enabled_settings_leaves_nothing(library: Libr
     environ = settings.enable("environ")
     for number in itertools.count():
         at = AtCheck(number, interrupt)
-        own = settings.Setting("ours.level", get=lambda: 1, set=lambda _: None, family="ours")
-        registered = settings.register(own)
-        with contextlib.suppress(KeyboardInterrupt), at, registered, settings.enable("environ", "jax"):
+        # A fresh name: what a round left would be replaced in the next one.
+        name, family = f"ours.level{number}", f"ours{number}"
+        own = settings.Setting(name, get=lambda: 1, set=lambda _: None, family=family)
+        expected = contextlib.suppress(KeyboardInterrupt)
+        with expected, at, settings.register(own), settings.enable("environ", "jax"):
             pass
-        if at.is_called:
-            # The interrupt may have come before `with registered`.
-            registered.__exit__(None, None, None)
         assert uses() == {**before, "environ": before.get("environ", 0) + 1}
-        assert "ours.level" not in _registry.names()
-        assert not _registry._families.get("ours")
+        assert name not in _registry.names()
+        assert not _registry._families.get(family)
         if not at.is_called:
             break
-    assert number > 20
+    assert number > 100
     environ.__exit__(None, None, None)
     assert (uses(), _registry.names()) == (before, names)
+
+
+def test_interrupt_at_any_check_of_a_registration_keeps_an_earlier_one() -> None:
+    def own() -> settings.Setting:
+        return settings.Setting("ours.level", get=int, set=print)
+
+    first = own()
+    with settings.register(first):
+        for number in itertools.count():
+            at = AtCheck(number, interrupt)
+            with contextlib.suppress(KeyboardInterrupt), at:
+                settings.register(own())
+            if not at.is_called:
+                break
+            assert _registry.known("ours.level") is first
+    assert number > 50
+    assert _registry.known("ours.level") is not first
+    settings.disable(*(name for name in _libraries._enabled if "ours.level" in name))
 
 
 def test_interrupt_at_any_check_of_scoped_settings_leaves_nothing(library: Library) -> None:

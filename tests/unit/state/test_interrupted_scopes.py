@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import itertools
 import json
+import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,6 +16,7 @@ import interlock
 import pytest
 from interlock import accelerator, autograd, backends, testing, threads
 from interlock._core.accelerator import _active_recording
+from interlock._core.state import BegunAtCreation, ScopeGroup
 from interlock.accelerator import memory
 from interlock.integrations import _torch_carry, _torch_tf32
 
@@ -141,7 +143,9 @@ def test_interrupt_before_a_capture_keeps_an_earlier_one(devices: tuple[str, ...
     ],
     ids=["set_detect_anomaly", "detect_anomaly", "disable_saved_tensors_hooks"],
 )
-def test_interrupted_scope_of_a_mode_ends(make: Callable[[], AbstractContextManager[object]]) -> None:
+def test_scope_of_a_mode_has_no_function_that_an_interrupt_ends(
+    make: Callable[[], AbstractContextManager[object]],
+) -> None:
     def state() -> tuple[bool, bool, bool]:
         try:
             with autograd.graph.save_on_cpu():
@@ -155,8 +159,70 @@ def test_interrupted_scope_of_a_mode_ends(make: Callable[[], AbstractContextMana
     # The constructor of `set_detect_anomaly` is also a function that sets the mode.
     with scope:
         assert state() != before
-    check_interrupts(lambda: scope, lambda: state() == before, 0)
     assert state() == before
+    assert not inspect.isfunction(type(scope).__enter__)
+    assert not inspect.isfunction(type(scope).__exit__)
+
+
+class Fake:
+    """A scope that raises an exception, if it is given one, when it is entered or has ended."""
+
+    def __init__(self, at_enter: Exception | None = None, at_exit: Exception | None = None) -> None:
+        self.is_open = False
+        self._at_enter, self._at_exit = at_enter, at_exit
+
+    def __enter__(self) -> None:
+        if self._at_enter is not None:
+            raise self._at_enter
+        self.is_open = True
+
+    def __exit__(self, *_error: object) -> None:
+        self.is_open = False
+        if self._at_exit is not None:
+            raise self._at_exit
+
+
+class Group(ScopeGroup):
+    def __init__(self, *scopes: Fake) -> None:
+        self._scopes = scopes
+
+
+def test_group_of_scopes_ends_all_and_raises_the_first_exception() -> None:
+    first, second = KeyError("first"), ValueError("second")
+    scopes = [Fake(), Fake(at_exit=second), Fake(at_exit=first)]
+    group = Group(*scopes)
+    group.__enter__()
+    assert [each.is_open for each in scopes] == [True, True, True]
+    with pytest.raises(KeyError) as raised:
+        group.__exit__(None, None, None)
+    assert raised.value is first
+    assert [each.is_open for each in scopes] == [False, False, False]
+
+
+def test_group_whose_enter_fails_ends_all_and_raises_that_exception() -> None:
+    scopes = [Fake(), Fake(at_exit=ValueError("exit")), Fake(at_enter=KeyError("enter"))]
+    with pytest.raises(KeyError, match="enter"):
+        Group(*scopes).__enter__()
+    assert [each.is_open for each in scopes] == [False, False, False]
+
+
+def test_pending_interrupt_is_raised_instead_of_an_exception_of_the_exit() -> None:
+    class Failing(BegunAtCreation):
+        def _exit(self, _exited: list[int]) -> None:
+            raise ValueError
+
+    def run() -> None:
+        with Failing():
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            # CPython does not look for signals after an operator.
+            _ = b"ab" * 100_000_000
+
+    previous = signal.signal(signal.SIGALRM, lambda *_: interrupt())
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_interrupted_creation_of_detect_anomaly_writes_no_mode() -> None:
@@ -213,7 +279,6 @@ def test_verbosity_has_no_function_that_an_interrupt_ends(scope: AbstractContext
     # Without a library of the vendor, the scope of another level can't be entered.
     assert not inspect.isfunction(type(scope).__enter__)
     assert not inspect.isfunction(type(scope).__exit__)
-    check_interrupts(lambda: scope, lambda: True, 0)
 
 
 def test_interrupted_no_tf32_ends(monkeypatch: pytest.MonkeyPatch) -> None:
