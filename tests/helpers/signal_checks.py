@@ -5,13 +5,16 @@ from __future__ import annotations
 import dis
 import functools
 import gc
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 import interlock
+import pytest
 
 _PACKAGE = str(Path(interlock.__file__).parent)
 
@@ -75,3 +78,23 @@ class AtCheck:
                     self._operations.clear()
                     self._call()
         return self._trace
+
+
+def check_pending_interrupt(scope: AbstractContextManager[object]) -> None:
+    """Enter and exit a scope, whose exit raises the interrupt that is pending then."""
+
+    def interrupt(*_signal: object) -> None:
+        raise KeyboardInterrupt
+
+    def run() -> None:
+        with scope:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            # CPython does not look for signals after an operator.
+            _ = b"ab" * 30_000_000
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        signal.signal(signal.SIGALRM, previous)

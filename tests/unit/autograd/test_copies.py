@@ -12,6 +12,7 @@ import pytest
 from interlock import autograd
 from interlock.autograd import grad_mode
 
+from tests.helpers.modes import anomaly_and_hooks
 from tests.unit.autograd.mode_cases import START, public_modes
 
 
@@ -81,15 +82,6 @@ class Named(autograd.set_detect_anomaly):
     def __init__(self, label: str) -> None:
         super().__init__(True, False)
         self.label = label
-
-
-def anomaly_and_hooks() -> tuple[bool, bool, bool]:
-    try:
-        with autograd.graph.save_on_cpu():
-            allows_hooks = True
-    except RuntimeError:
-        allows_hooks = False
-    return interlock.is_anomaly_enabled(), interlock.is_anomaly_check_nan_enabled(), allows_hooks
 
 
 @EACH_WAY

@@ -563,7 +563,7 @@ def test_collection_keeps_the_hooks_of_a_leaf_whose_node_is_used() -> None:
     node = node_of(x)
     for each in (node, node_of(other)):
         each.register_hook(noting(log, "hook"))
-    # The node of one leaf is in use, and the graph with that of the other one.
+    # The program uses the node of `x`, and a graph that it uses contains the node of `other`.
     y = other * 2
     cycle: list[Any] = [x, other, node_of(other)]
     cycle.append(cycle)

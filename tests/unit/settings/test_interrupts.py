@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from interlock import settings, testing
 from interlock.settings import _holds, _libraries, _registry
 from interlock.settings._writes import LOG, Write
 
-from tests.helpers.signal_checks import AtCheck
+from tests.helpers.signal_checks import AtCheck, check_pending_interrupt
 from tests.unit.settings.library import Library, library
 
 __all__ = ["library"]
@@ -217,16 +216,5 @@ def test_signal_handler_opens_a_scope_at_any_check(library: Library) -> None:
 
 @pytest.mark.parametrize("kind", ["override", "pin"])
 def test_interrupt_that_is_pending_when_a_scope_ends_waits_for_its_end(library: Library, kind: str) -> None:
-    def run() -> None:
-        with getattr(settings, kind)({"mylib.level": 2}):
-            signal.setitimer(signal.ITIMER_REAL, 0.001)
-            # CPython does not look for signals after an operator.
-            _ = b"ab" * 100_000_000
-
-    previous = signal.signal(signal.SIGALRM, lambda *_: interrupt())
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run()
-    finally:
-        signal.signal(signal.SIGALRM, previous)
+    check_pending_interrupt(getattr(settings, kind)({"mylib.level": 2}))
     check_nothing_is_held(library, {"level": 1, "fast": False, "mode": "slow"})

@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import itertools
 import json
-import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,7 +19,8 @@ from interlock._core.state import BegunAtCreation, ScopeGroup
 from interlock.accelerator import memory
 from interlock.integrations import _torch_carry, _torch_tf32
 
-from tests.helpers.signal_checks import AtCheck
+from tests.helpers.modes import anomaly_and_hooks
+from tests.helpers.signal_checks import AtCheck, check_pending_interrupt
 
 
 def interrupt() -> None:
@@ -146,20 +146,12 @@ def test_interrupt_before_a_capture_keeps_an_earlier_one(devices: tuple[str, ...
 def test_scope_of_a_mode_has_no_function_that_an_interrupt_ends(
     make: Callable[[], AbstractContextManager[object]],
 ) -> None:
-    def state() -> tuple[bool, bool, bool]:
-        try:
-            with autograd.graph.save_on_cpu():
-                allows_hooks = True
-        except RuntimeError:
-            allows_hooks = False
-        return interlock.is_anomaly_enabled(), interlock.is_anomaly_check_nan_enabled(), allows_hooks
-
-    before = state()
+    before = anomaly_and_hooks()
     scope = make()
     # The constructor of `set_detect_anomaly` is also a function that sets the mode.
     with scope:
-        assert state() != before
-    assert state() == before
+        assert anomaly_and_hooks() != before
+    assert anomaly_and_hooks() == before
     assert not inspect.isfunction(type(scope).__enter__)
     assert not inspect.isfunction(type(scope).__exit__)
 
@@ -211,18 +203,7 @@ def test_pending_interrupt_is_raised_instead_of_an_exception_of_the_exit() -> No
         def _exit(self, _exited: list[int]) -> None:
             raise ValueError
 
-    def run() -> None:
-        with Failing():
-            signal.setitimer(signal.ITIMER_REAL, 0.001)
-            # CPython does not look for signals after an operator.
-            _ = b"ab" * 30_000_000
-
-    previous = signal.signal(signal.SIGALRM, lambda *_: interrupt())
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run()
-    finally:
-        signal.signal(signal.SIGALRM, previous)
+    check_pending_interrupt(Failing())
 
 
 def test_interrupted_creation_of_detect_anomaly_writes_no_mode() -> None:

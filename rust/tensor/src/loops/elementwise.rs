@@ -244,9 +244,9 @@ struct OrRightNumber<F, D> {
     commutes: bool,
 }
 
-/// Returns the loop that applies a function to pairs of elements, of which the second may be a number for all pairs. It computes
-/// the same as the loop of [`zip`], with two bodies instead of one. They are faster for a number if the function has few
-/// instructions, or if much of it depends on the number alone.
+/// Returns the loop that applies a function to pairs of elements, of which the second may be a number for all pairs. Its results
+/// are those of the loop of [`zip`]. It has a second body for a number, which is faster if the function has few instructions, or
+/// if much of it depends on the number alone.
 pub(crate) fn zip_or_right_number<T: Element, U: Element>(
     function: impl Fn(T, T) -> U + Clone + Send + Sync + 'static,
 ) -> impl ElementLoop {

@@ -282,7 +282,7 @@ impl Activation for Elu {
     }
 
     fn second_derivative(self, x: &Tensor) -> Result<Tensor> {
-        // As in PyTorch it is that of the linear part at 0, where the derivative is that of the other part.
+        // As in PyTorch 0 belongs to the linear part here, and to the exponential part in `derivative`.
         let is_linear = x.detach().less(0i64)?.logical_not()?;
         zero_where(&is_linear, &x.exp()?.mul(self.alpha)?)
     }

@@ -171,6 +171,14 @@ impl Tensor {
         Ok(total)
     }
 
+    /// Returns the [`mean`](Tensor::mean) as `dtype`. As in PyTorch elements of another dtype are not rounded to a half-precision
+    /// one: their mean is.
+    pub fn mean_as(&self, dims: Option<&[i64]>, keepdim: bool, dtype: DType) -> Result<Tensor> {
+        let is_rounded = dtype.is_half() && dtype != self.dtype();
+        let computed = if is_rounded { dtype.compute() } else { dtype };
+        self.cast(computed)?.mean(dims, keepdim)?.cast(dtype)
+    }
+
     /// Returns the maximum of all elements or over `dims`; NaN if any element is NaN. Equal maxima share the
     /// gradient.
     pub fn amax(&self, dims: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {

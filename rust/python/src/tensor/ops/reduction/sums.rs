@@ -2,7 +2,7 @@
 
 use interlock_tensor::{DType, Result, Tensor as CoreTensor};
 
-use super::conversion::{cast, converted};
+use super::conversion::converted;
 use crate::tensor::operation::{Ints, tensor_op};
 
 /// Return the sum of all elements, or over one or several dimensions.
@@ -62,9 +62,7 @@ fn mean(
     #[default(false)] keepdim: bool,
     #[keyword] dtype: Option<DType>,
 ) -> Result<CoreTensor> {
-    // As in PyTorch elements of another dtype are not rounded to a half-precision one: their mean is.
-    let wide = dtype.filter(|dtype| dtype.is_half() && *dtype != input.dtype()).map(DType::compute);
-    cast(&cast(input, wide.or(dtype))?.mean(dim.as_deref(), keepdim)?, dtype)
+    input.mean_as(dim.as_deref(), keepdim, dtype.unwrap_or(input.dtype()))
 }
 
 /// Return the product of all elements, or along a dimension. The product of no elements is 1.
