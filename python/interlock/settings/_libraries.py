@@ -127,7 +127,8 @@ def enable(*libraries: str) -> Enabled:
     try:
         for name, table in tables.items():
             call_registering("enable", _enable, name, table, done)
-        enabled = Enabled(lambda done: call_registering("disable", _disable, chosen, done), chosen)
+        enabled = Enabled(lambda exited: call_registering("disable", _disable, chosen, exited), chosen)
+        # A call in the `return` statement would end outside of the `try` statement.
         return enabled
     except BaseException:
         if done:
@@ -291,8 +292,10 @@ def register(*settings: Setting, library: str | None = None) -> Enabled:
     undo: list[Callable[[], None]] = []
     try:
         key = call_registering("register", _register, settings, library, origin, first, undo)
-        registered = Enabled(lambda done: call_registering("register", _forget, key, settings, done), names)
-        # A call in the `return` statement would end outside of the `try` statement.
+        registered = Enabled(
+            lambda exited: call_registering("register", _forget, key, settings, exited), names
+        )
+        # As in `enable`.
         return registered
     except BaseException:
         for restore in undo:
