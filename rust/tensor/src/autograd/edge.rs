@@ -1,61 +1,26 @@
-//! Gradients of edges, and edges as outputs and inputs of backward passes.
+//! Edges as outputs and inputs of backward passes.
 
-use crate::error::Tuple;
-use crate::layout::is_expandable_to;
-use crate::ops::conversion::transfer::to_device;
-use crate::ops::reduction::sums::sum_to;
-use crate::recording::edge_of;
-use crate::tensor::{Edge, GradDType, GradFn, GradientKind, NextFunction};
-use crate::{Error, ErrorKind, Result, Tensor};
+use crate::recording::{edge_of, grad_fn, is_leaf_with_grad};
+use crate::storage::fallible_alloc::check_memory;
+use crate::tensor::{AccumulateGrad, Edge, GradFn, NextFunction};
+use crate::{Error, Result, Tensor};
 
-/// Returns the shape, type and device of the gradient of an edge.
-pub(super) fn kind(edge: &Edge) -> GradientKind<'_> {
-    GradientKind { shape: edge.shape(), dtype: edge.dtype(), device: edge.device() }
-}
-
-/// Converts a gradient that `source` has computed to the shape, type and device of the tensor that it belongs to.
-pub(super) fn convert(source: &str, edge: &Edge, gradient: &Tensor) -> Result<Tensor> {
-    let grad_dtype = match edge {
-        Edge::Leaf(_) => GradDType::OfResult,
-        Edge::Node(grad_fn) => grad_fn.result().grad_dtype,
-    };
-    let (shape, given) = (edge.shape(), gradient.shape());
-    if given != shape && !is_expandable_to(given, shape) {
-        return Err(err_incompatible(source, shape, given));
+/// Returns the edge of a tensor that requires grad.
+pub(super) fn input_edge(op: &'static str, tensor: &Tensor) -> Result<Edge> {
+    match grad_fn(op, tensor)? {
+        Some(grad_fn) => Ok(Edge::Node(grad_fn)),
+        // A leaf that no output depends on needs no node, and no output depends on a view without recorded history.
+        None if is_leaf_with_grad(tensor) || tensor.requires_grad() => leaf_of_input(tensor).map(Edge::Leaf),
+        None => Err(Error::no_graph(op)),
     }
-    let gradient = sum_to(gradient, shape)?;
-    let gradient = match grad_dtype {
-        GradDType::OfResult => gradient.cast(edge.dtype())?,
-        GradDType::As(dtype) => gradient.cast(dtype)?,
-        GradDType::Any => gradient,
-    };
-    to_device(edge.device(), gradient)
 }
 
-/// Returns a tensor with its current data, and its gradient in the dtype and on the device of them. Returns an error if the
-/// tensor had data of another shape when an operation used it.
-pub(super) fn of_current_data(tensor: &Tensor, gradient: Tensor) -> Result<(Tensor, Tensor)> {
-    let Some(tensor) = tensor.replaced() else { return Ok((tensor.clone(), gradient)) };
-    Error::when(gradient.shape() != tensor.shape(), || err_replaced(tensor.shape(), &gradient))?;
-    let gradient = to_device(tensor.device(), gradient.cast(tensor.dtype())?)?;
-    Ok((tensor, gradient))
-}
-
-/// Returns the error for a gradient that cannot be reduced to the shape of the tensor that it belongs to.
-#[cold]
-fn err_incompatible(source: &str, expected: &[usize], given: &[usize]) -> Error {
-    let (expected, given) = (Tuple(expected), Tuple(given));
-    let message = format!(
-        "a gradient must be of shape {expected}, or have more dimensions to sum over, got {given}: a hook or backward() \
-         has resized a gradient, or the data of a tensor was replaced"
-    );
-    Error::of(source, ErrorKind::Shape, message)
-}
-
-/// Returns the error for a gradient that does not have the shape of the tensor that it belongs to.
-fn err_replaced(shape: &[usize], gradient: &Tensor) -> Error {
-    let argument = "the gradient of a tensor whose data was replaced";
-    Error::shape("backward", argument, format!("be of shape {}", Tuple(shape)), gradient.shape())
+/// Returns the node of an input of a backward pass. An input that no operation uses needs one only for the pass, of which
+/// no hook learns.
+fn leaf_of_input(tensor: &Tensor) -> Result<AccumulateGrad> {
+    check_memory()?;
+    let existing = tensor.meta().accumulate_grad.upgrade();
+    Ok(existing.unwrap_or_else(|| AccumulateGrad::new(tensor)))
 }
 
 /// The node that receives the gradient of a tensor, and the index of the tensor among its results: PyTorch's
@@ -85,7 +50,7 @@ impl GradientEdge {
     pub fn of(tensor: &Tensor) -> Result<Self> {
         match edge_of("get_gradient_edge", tensor)? {
             Some(edge) => Ok(GradientEdge(edge)),
-            None => super::engine::target("get_gradient_edge", tensor).map(GradientEdge),
+            None => input_edge("get_gradient_edge", tensor).map(GradientEdge),
         }
     }
 

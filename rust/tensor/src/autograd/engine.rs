@@ -1,28 +1,28 @@
 //! The autograd engine, which runs backward passes.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use interlock::accelerator::{Stream, check_interrupts};
-use interlock::autograd::{Mode, scope_barrier, set_grad_enabled};
+use interlock::autograd::{scope_barrier, set_grad_enabled};
 
+use super::accumulate::{accumulate_grad, add, can_accumulate_inplace};
+use super::convert::{convert, kind, of_current_data};
 use super::custom::GradBuffers;
+use super::edge::Differentiable;
 use super::edge::private::Source;
-use super::edge::{Differentiable, convert, kind, of_current_data};
+use super::graph::Graph;
 use super::hooks::HookCalls;
 use super::multi_grad::{self, MultiGradCalls};
 use super::run_node::NodeCall;
 use super::stream_sync::StreamSync;
+use super::targets::{Targets, targets};
 use super::{anomaly, nesting, without_history};
 use crate::error::Tuple;
-use crate::ops::elementwise::writing::add_unrecorded;
-use crate::recording::{edge_of, grad_fn, is_leaf_with_grad, note_running};
-use crate::storage::fallible_alloc::{
-    check_memory, oom_error, try_collect, try_from_elem, try_push, try_reserve_one, try_with_capacity,
-};
-use crate::storage::fork_rwlock::{LockRequest, RawForkRwLock, with_locks};
-use crate::tensor::{AccumulateGrad, Edge, EdgeKey, GradFn, GradientKind, Gradients, Node};
+use crate::recording::{edge_of, grad_fn, note_running};
+use crate::storage::fallible_alloc::{oom_error, try_from_elem, try_reserve_one, try_with_capacity};
+use crate::tensor::{Edge, EdgeKey, GradFn, GradientKind, Gradients, Node};
 use crate::{Error, ErrorKind, Result, Tensor, TensorOptions};
 
 /// The arguments of a backward pass.
@@ -81,35 +81,6 @@ pub fn grad<T: Differentiable>(
     }
 }
 
-fn targets<T: Differentiable>(op: &'static str, inputs: &[T]) -> Result<Vec<Edge>> {
-    let mut targets = try_with_capacity(inputs.len())?;
-    for input in inputs {
-        targets.push(match input.source() {
-            Source::Tensor(tensor) => target(op, tensor)?,
-            Source::Edge(edge) => edge.edge().clone(),
-        });
-    }
-    Ok(targets)
-}
-
-/// Returns the edge of a tensor that requires grad.
-pub(super) fn target(op: &'static str, tensor: &Tensor) -> Result<Edge> {
-    match grad_fn(op, tensor)? {
-        Some(grad_fn) => Ok(Edge::Node(grad_fn)),
-        // A leaf that no output depends on needs no node, and no output depends on a view without recorded history.
-        None if is_leaf_with_grad(tensor) || tensor.requires_grad() => leaf_of_input(tensor).map(Edge::Leaf),
-        None => Err(Error::no_graph(op)),
-    }
-}
-
-/// Returns the node of an input of a backward pass. An input that no operation uses needs one only for the pass, of which
-/// no hook learns.
-fn leaf_of_input(tensor: &Tensor) -> Result<AccumulateGrad> {
-    check_memory()?;
-    let existing = tensor.meta().accumulate_grad.upgrade();
-    Ok(existing.unwrap_or_else(|| AccumulateGrad::new(tensor)))
-}
-
 /// The number of nodes between two checks for interrupts.
 const NODES_PER_CHECK: u64 = 256;
 
@@ -137,52 +108,6 @@ impl Ord for ReadyNode {
 struct LeafBuffer {
     leaf: Tensor,
     sum: Option<Tensor>,
-}
-
-/// The edges whose gradients a pass computes, and the gradients that it has computed.
-struct Targets {
-    /// In the order of the inputs of the pass, of which some may be equal.
-    keys: Vec<EdgeKey>,
-    grads: HashMap<EdgeKey, Option<Tensor>>,
-    /// The nodes from which a target is reachable, by sequence number.
-    leading_nodes: HashSet<u64>,
-}
-
-impl Targets {
-    fn new(edges: &[Edge], graph: &Graph) -> Result<Self> {
-        let keys = try_collect(edges.len(), edges.iter().map(Edge::key))?;
-        let mut targets = Targets { keys, grads: HashMap::new(), leading_nodes: HashSet::new() };
-        for &key in &targets.keys {
-            try_reserve_one(&mut targets.grads)?;
-            targets.grads.insert(key, None);
-        }
-        // Oldest first, so that the result for an edge is known when the edge is visited.
-        let mut nodes = try_collect(graph.nodes.len(), graph.nodes.values())?;
-        nodes.sort_unstable_by_key(|node| node.sequence);
-        for node in nodes {
-            if node.edges.iter().flatten().any(|edge| targets.needs(edge)) {
-                let needed = targets.leading_nodes.len().saturating_add(1);
-                targets.leading_nodes.try_reserve(1).map_err(|_| oom_error::<u64>(needed))?;
-                targets.leading_nodes.insert(node.sequence);
-            }
-        }
-        Ok(targets)
-    }
-
-    fn contains(&self, key: EdgeKey) -> bool {
-        self.grads.contains_key(&key)
-    }
-
-    /// Returns whether a target is reachable along this edge.
-    fn needs(&self, edge: &Edge) -> bool {
-        let leads = |grad_fn: &GradFn| self.leading_nodes.contains(&grad_fn.node.sequence);
-        self.contains(edge.key()) || matches!(edge, Edge::Node(grad_fn) if leads(grad_fn))
-    }
-
-    fn into_grads(self) -> Result<Vec<Option<Tensor>>> {
-        let grad = |key| self.grads.get(key).cloned().flatten();
-        try_collect(self.keys.len(), self.keys.iter().map(grad))
-    }
 }
 
 struct GraphTask {
@@ -243,7 +168,7 @@ impl GraphTask {
             ready: BinaryHeap::new(),
             input_buffers: HashMap::new(),
             leaf_buffers: HashMap::new(),
-            last_nodes: graph.last_nodes,
+            last_nodes: graph.into_last_nodes(),
             targets,
             accumulates,
             multi_grad_calls,
@@ -453,72 +378,11 @@ impl GraphTask {
 
     /// Stores a gradient if the pass returns it.
     fn capture_grad(&mut self, key: EdgeKey, gradient: &Tensor) {
-        let found = self.targets.as_mut().and_then(|targets| targets.grads.get_mut(&key));
-        if let Some(grad) = found {
+        if let Some(grad) = self.targets.as_mut().and_then(|targets| targets.grad_mut(key)) {
             self.stream_sync.record_use(gradient);
             let gradient = gradient.clone();
             *grad = Some(if self.create_graph { gradient } else { without_history(gradient) });
         }
-    }
-}
-
-/// The graph below the outputs.
-struct Graph {
-    nodes: HashMap<u64, Arc<Node>>,
-    /// For each leaf the oldest node with an edge to it, by the identity of the leaf.
-    last_nodes: HashMap<usize, u64>,
-}
-
-impl Graph {
-    fn of(roots: &[Edge]) -> Result<Self> {
-        let mut graph = Graph { nodes: HashMap::new(), last_nodes: HashMap::new() };
-        let mut open: Vec<Arc<Node>> = Vec::new();
-        for node in roots.iter().filter_map(node_of) {
-            try_push(&mut open, node)?;
-        }
-        while let Some(node) = open.pop() {
-            try_reserve_one(&mut graph.nodes)?;
-            if graph.nodes.insert(node.sequence, node.clone()).is_some() {
-                continue;
-            }
-            for edge in node.edges.iter().flatten() {
-                match edge {
-                    Edge::Node(next) if graph.nodes.contains_key(&next.node.sequence) => {}
-                    Edge::Node(next) => try_push(&mut open, next.node.clone())?,
-                    Edge::Leaf(leaf) => {
-                        try_reserve_one(&mut graph.last_nodes)?;
-                        let last = graph.last_nodes.entry(leaf.identity()).or_insert(node.sequence);
-                        *last = node.sequence.min(*last);
-                    }
-                }
-            }
-        }
-        Ok(graph)
-    }
-
-    /// Adds the hooks of several tensors that wait for gradients of this graph. `needs` returns whether the pass computes
-    /// the gradient of an edge.
-    fn expect_multi_grad(&self, calls: &mut MultiGradCalls, roots: &[Edge], needs: impl Fn(&Edge) -> bool) {
-        for node in self.nodes.values() {
-            let output = |output| needs(&Edge::Node(GradFn { node: node.clone(), output }));
-            calls.expect(&node.hooks.read(), output);
-        }
-        let edges = self.nodes.values().flat_map(|node| node.edges.iter().flatten());
-        let mut seen = HashSet::new();
-        for edge in edges.chain(roots) {
-            if let Edge::Leaf(leaf) = edge
-                && seen.insert(leaf.identity())
-            {
-                calls.expect(&leaf.meta().leaf_hooks, |_| needs(edge));
-            }
-        }
-    }
-}
-
-fn node_of(edge: &Edge) -> Option<Arc<Node>> {
-    match edge {
-        Edge::Node(grad_fn) => Some(grad_fn.node.clone()),
-        Edge::Leaf(_) => None,
     }
 }
 
@@ -550,83 +414,6 @@ fn err_moved_leaf() -> Error {
     let message = "a leaf of the graph was changed in place by a recorded operation after the graph had used it, and is \
                    not a leaf any more; clone() the leaf before the change";
     Error::new(ErrorKind::State, "backward", message)
-}
-
-/// Returns whether a gradient may be stored or added to without a copy.
-fn can_accumulate_inplace(tensor: &Tensor) -> bool {
-    tensor.is_uniquely_owned() && tensor.is_contiguous()
-}
-
-fn add(sum: Option<Tensor>, gradient: Option<Tensor>, create_graph: bool) -> Result<Option<Tensor>> {
-    match (sum, gradient) {
-        (Some(sum), Some(gradient)) if create_graph || !can_accumulate_inplace(&sum) => {
-            sum.add(&gradient).map(Some)
-        }
-        (Some(sum), Some(gradient)) => add_unrecorded(sum, &gradient).map(Some),
-        (sum, gradient) => Ok(sum.or(gradient)),
-    }
-}
-
-/// Calls `access` while it is the only accumulation in `grad` of a tensor.
-fn accumulate_exclusively<R>(tensor: &Tensor, access: impl FnOnce() -> R) -> R {
-    const COUNT: usize = 64;
-    static LOCKS: [RawForkRwLock; COUNT] = [const { RawForkRwLock::new() }; COUNT];
-    // The low bits of an address are those of its alignment.
-    let [first, ..] = &LOCKS;
-    let lock = LOCKS.get((tensor.identity() >> 6) % COUNT).unwrap_or(first);
-    with_locks(&mut [LockRequest::new(Some(lock), true)], false, access)
-}
-
-/// Returns a gradient that shares no memory with a tensor that is still written, because the program reads it. It has the
-/// strides of the leaf, as PyTorch's `enforce_grad_layout_policy` says, if these have no gaps.
-fn own_gradient(leaf: &Tensor, gradient: &Tensor) -> Result<Tensor> {
-    let layout = leaf.layout();
-    if layout.is_contiguous() || !layout.is_dense() || !Mode::LayoutPolicy.is_on() {
-        return if can_accumulate_inplace(gradient) {
-            Ok(gradient.clone())
-        } else {
-            gradient.contiguous_copy()
-        };
-    }
-    if gradient.is_uniquely_owned() && gradient.strides() == leaf.strides() {
-        return Ok(gradient.clone());
-    }
-    gradient.copy_as(layout.preserve_format())
-}
-
-/// Accumulates a gradient in `grad` of a tensor: PyTorch's `AccumulateGrad`. Passes on several threads may do so
-/// concurrently.
-fn accumulate_grad(tensor: &Tensor, gradient: Tensor, create_graph: bool) -> Result<()> {
-    let (tensor, gradient) = of_current_data(tensor, gradient)?;
-    let gradient = if create_graph { gradient } else { without_history(gradient) };
-    loop {
-        let Some(old) = tensor.grad() else {
-            let own = own_gradient(&tensor, &gradient)?;
-            let mut meta = tensor.meta_mut();
-            // Another thread may have set the gradient first.
-            if meta.grad.is_none() {
-                meta.grad = Some(own);
-                return Ok(());
-            }
-            continue;
-        };
-        let is_current = || tensor.grad().is_some_and(|grad| grad.is(&old));
-        if !create_graph {
-            let added = || is_current().then(|| old.add_(&gradient).map(drop));
-            match accumulate_exclusively(&tensor, added) {
-                Some(result) => return result,
-                None => continue,
-            }
-        }
-        // The sum is recorded, which may run code of the program, so the lock is not held meanwhile.
-        let version = old.current_version();
-        let sum = old.add(&gradient)?;
-        let is_unchanged = || is_current() && old.current_version() == version;
-        let stored = || is_unchanged().then(|| tensor.set_grad(Some(sum)));
-        if let Some(result) = accumulate_exclusively(&tensor, stored) {
-            return result;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,15 +5,19 @@
 //! creation and edges only lead to older nodes, so visiting nodes from the newest to the oldest is a topological
 //! order.
 
+mod accumulate;
 mod anomaly;
+mod convert;
 mod custom;
 mod edge;
 mod engine;
+mod graph;
 mod hooks;
 mod multi_grad;
 mod nesting;
 mod run_node;
 mod stream_sync;
+mod targets;
 
 use std::any::Any;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::anomaly;
+use super::convert::convert;
 use super::custom::{self, GradBuffers};
-use super::edge::convert;
 use super::hooks::HookCalls;
 use crate::error::Tuple;
 use crate::layout::{Layout, is_expandable_to};
