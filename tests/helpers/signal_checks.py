@@ -5,9 +5,10 @@ from __future__ import annotations
 import dis
 import functools
 import gc
+import itertools
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import CodeType, FrameType
@@ -28,6 +29,11 @@ def _is_check(operation: str) -> bool:
     """Return whether CPython looks for signals after an instruction: calls, begins of functions, loops."""
     is_call = operation.startswith("CALL") and "INTRINSIC" not in operation
     return is_call or operation in ("RESUME", "JUMP_BACKWARD")
+
+
+def numbers_of_checks(*, full: bool) -> Iterator[int]:
+    """Return the numbers of checks to test, without `full` every third: a round takes milliseconds."""
+    return itertools.count(0, 1 if full else 3)
 
 
 class AtCheck:

@@ -1,6 +1,5 @@
 """Forks while another thread is anywhere in the enter or exit of a scope."""
 
-import itertools
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from interlock import settings
 from interlock.settings import _holds
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
-from tests.helpers.signal_checks import AtCheck
+from tests.helpers.signal_checks import AtCheck, numbers_of_checks
 
 BEFORE = {"level": 0, "fast": False, "mode": "slow"}
 config = dict(BEFORE)
@@ -61,12 +60,12 @@ def run_child():
     os._exit(bool(wrong))
 
 
-def fork_at_any_check_of_a_scope_of_another_thread():
+def fork_at_any_check_of_a_scope_of_another_thread(full):
     """Return the places at which a child lacked something, the number of places, and the parent's values."""
     warnings.simplefilter("ignore", DeprecationWarning)
     register()
     wrong = []
-    for number in itertools.count():
+    for number in numbers_of_checks(full=full):
         reached, go_on = threading.Event(), threading.Event()
 
         def wait(reached=reached, go_on=go_on):

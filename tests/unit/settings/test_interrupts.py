@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from interlock import settings, testing
 from interlock.settings import _holds, _libraries, _registry
 from interlock.settings._writes import LOG, Write
 
-from tests.helpers.signal_checks import AtCheck, check_pending_interrupt
+from tests.helpers.signal_checks import AtCheck, check_pending_interrupt, numbers_of_checks
 from tests.unit.settings.library import Library, library
 
 __all__ = ["library"]
@@ -43,9 +42,9 @@ def check_nothing_is_held(library: Library, before: dict[str, object]) -> None:
     assert library.values == before
 
 
-def test_interrupt_at_any_check_of_a_scope_leaves_nothing(library: Library) -> None:
+def test_interrupt_at_any_check_of_a_scope_leaves_nothing(library: Library, full: bool) -> None:
     before = dict(library.values)
-    for number in itertools.count():
+    for number in numbers_of_checks(full=full):
         at = AtCheck(number, interrupt, FILES)
         with contextlib.suppress(KeyboardInterrupt), at, settings.override(VALUES):
             assert library.values["level"] == 2
@@ -55,8 +54,8 @@ def test_interrupt_at_any_check_of_a_scope_leaves_nothing(library: Library) -> N
     assert number > 500
 
 
-def test_interrupt_at_any_check_of_a_nested_scope_leaves_the_outer_one(library: Library) -> None:
-    for number in itertools.count():
+def test_interrupt_at_any_check_of_a_nested_scope_leaves_the_outer_one(library: Library, full: bool) -> None:
+    for number in numbers_of_checks(full=full):
         with settings.override({"mylib.level": 5}):
             at = AtCheck(number, interrupt, FILES)
             with contextlib.suppress(KeyboardInterrupt), at, settings.override({"mylib.level": 6}):
@@ -68,9 +67,9 @@ def test_interrupt_at_any_check_of_a_nested_scope_leaves_the_outer_one(library: 
     assert number > 200
 
 
-def test_interrupt_at_any_check_of_a_pin_leaves_nothing(library: Library) -> None:
+def test_interrupt_at_any_check_of_a_pin_leaves_nothing(library: Library, full: bool) -> None:
     before = dict(library.values)
-    for number in itertools.count():
+    for number in numbers_of_checks(full=full):
         at = AtCheck(number, interrupt, FILES)
         with contextlib.suppress(KeyboardInterrupt), at, settings.pin({"mylib.level": 2}):
             assert library.values["level"] == 2
@@ -80,8 +79,8 @@ def test_interrupt_at_any_check_of_a_pin_leaves_nothing(library: Library) -> Non
     assert number > 200
 
 
-def test_interrupt_at_any_check_of_a_watch_stops_it(library: Library) -> None:
-    for number in itertools.count():
+def test_interrupt_at_any_check_of_a_watch_stops_it(library: Library, full: bool) -> None:
+    for number in numbers_of_checks(full=full):
         seen: list[Write] = []
         at = AtCheck(number, interrupt)
         with contextlib.suppress(KeyboardInterrupt), at, settings.watch(seen.append):
@@ -93,14 +92,14 @@ def test_interrupt_at_any_check_of_a_watch_stops_it(library: Library) -> None:
     assert number >= 5
 
 
-def test_interrupt_at_any_check_of_enabled_settings_leaves_nothing(library: Library) -> None:
+def test_interrupt_at_any_check_of_enabled_settings_leaves_nothing(library: Library, full: bool) -> None:
     def uses() -> dict[str, int]:
         return {name: each.uses for name, each in _libraries._enabled.items()}
 
     before, names = uses(), _registry.names()
     # The first is enabled before, as all that interlock knows are in these tests.
     environ = settings.enable("environ")
-    for number in itertools.count():
+    for number in numbers_of_checks(full=full):
         at = AtCheck(number, interrupt)
         # A fresh name: what a round left would be replaced in the next one.
         name, family = f"ours.level{number}", f"ours{number}"
@@ -118,13 +117,13 @@ def test_interrupt_at_any_check_of_enabled_settings_leaves_nothing(library: Libr
     assert (uses(), _registry.names()) == (before, names)
 
 
-def test_interrupt_at_any_check_of_a_registration_keeps_an_earlier_one() -> None:
+def test_interrupt_at_any_check_of_a_registration_keeps_an_earlier_one(full: bool) -> None:
     def own() -> settings.Setting:
         return settings.Setting("ours.level", get=int, set=print)
 
     first = own()
     with settings.register(first):
-        for number in itertools.count():
+        for number in numbers_of_checks(full=full):
             at = AtCheck(number, interrupt)
             with contextlib.suppress(KeyboardInterrupt), at:
                 settings.register(own())
@@ -136,9 +135,9 @@ def test_interrupt_at_any_check_of_a_registration_keeps_an_earlier_one() -> None
     settings.disable(*(name for name in _libraries._enabled if "ours.level" in name))
 
 
-def test_interrupt_at_any_check_of_scoped_settings_leaves_nothing(library: Library) -> None:
+def test_interrupt_at_any_check_of_scoped_settings_leaves_nothing(library: Library, full: bool) -> None:
     before = dict(library.values)
-    for number in itertools.count():
+    for number in numbers_of_checks(full=full):
         at = AtCheck(number, interrupt)
         with contextlib.suppress(KeyboardInterrupt), testing.ScopedSettings() as scoped:
             scoped.override({"mylib.level": 2})
@@ -195,7 +194,7 @@ def test_interrupt_wakes_waiting_threads(library: Library, monkeypatch: pytest.M
     library.values["level"] = 1
 
 
-def test_signal_handler_opens_a_scope_at_any_check(library: Library) -> None:
+def test_signal_handler_opens_a_scope_at_any_check(library: Library, full: bool) -> None:
     before = dict(library.values)
 
     def handle() -> None:
@@ -204,7 +203,7 @@ def test_signal_handler_opens_a_scope_at_any_check(library: Library) -> None:
             assert library.values["level"] == 9
             settings.explain("mylib.fast")
 
-    for number in itertools.count():
+    for number in numbers_of_checks(full=full):
         values = {"mylib.level": 2, "mylib.context": 4}
         with AtCheck(number, handle, FILES) as at, settings.override(values):
             assert library.values["level"] == 2

@@ -53,9 +53,9 @@ def test_forked_child_records_and_holds_what_another_thread_was_writing(is_in_a_
     assert found == ["fork_inside_a_setter_of_another_thread", 2, 2, 0]
 
 
-def test_child_forked_at_any_check_of_a_scope_of_another_thread_is_whole() -> None:
+def test_child_forked_at_any_check_of_a_scope_of_another_thread_is_whole(full: bool) -> None:
     wrong, checks, is_restored, still_open = eval_program(
-        "settings.forks.fork_at_any_check_of_a_scope_of_another_thread", seconds=300
+        "settings.forks.fork_at_any_check_of_a_scope_of_another_thread", full, seconds=300
     )
     assert (wrong, is_restored, still_open) == ([], True, 0)
     assert checks > 300
