@@ -230,7 +230,7 @@ impl GraphTask {
         let mut is_target = false;
         for (output, gradient) in gradients.iter().enumerate() {
             let key = EdgeKey::Result { node: node.sequence, output };
-            is_target |= self.targets.as_ref().is_some_and(|targets| targets.contains(key));
+            is_target |= self.targets.as_ref().is_some_and(|targets| targets.includes(key));
             if let Some(gradient) = gradient {
                 self.capture_grad(key, gradient);
             }
@@ -360,7 +360,7 @@ impl GraphTask {
     /// Returns whether the pass accumulates the gradient of a leaf. The only root may be a leaf that it does not.
     fn accumulates_in(&self, leaf: &Tensor) -> bool {
         let key = EdgeKey::Leaf(leaf.identity());
-        self.accumulates && self.targets.as_ref().is_none_or(|targets| targets.contains(key))
+        self.accumulates && self.targets.as_ref().is_none_or(|targets| targets.includes(key))
     }
 
     fn store(&mut self, leaf: &Tensor, gradient: Option<Tensor>) -> Result<()> {

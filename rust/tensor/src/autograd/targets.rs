@@ -49,14 +49,14 @@ impl Targets {
         Ok(targets)
     }
 
-    pub(super) fn contains(&self, key: EdgeKey) -> bool {
+    pub(super) fn includes(&self, key: EdgeKey) -> bool {
         self.grads.contains_key(&key)
     }
 
     /// Returns whether a target is reachable along this edge.
     pub(super) fn needs(&self, edge: &Edge) -> bool {
         let leads = |grad_fn: &GradFn| self.leading_nodes.contains(&grad_fn.node.sequence);
-        self.contains(edge.key()) || matches!(edge, Edge::Node(grad_fn) if leads(grad_fn))
+        self.includes(edge.key()) || matches!(edge, Edge::Node(grad_fn) if leads(grad_fn))
     }
 
     /// Returns where to store the gradient of an edge, if it is a target.
