@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from interlock._launcher.render import show
+from interlock._launcher.messages import show
 from interlock._launcher.topology import parse_cpulist, parse_int
 from interlock._suggest import closest_match
 

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from interlock import _console
-from interlock._launcher import args, discovery, plan as _plan, render, supervisor, topology as _topology
+from interlock._launcher import (
+    args,
+    discovery,
+    messages,
+    plan as _plan,
+    render,
+    supervisor,
+    topology as _topology,
+)
 
 __all__ = ["main"]
 
@@ -34,7 +42,7 @@ def main(
     try:
         topology = _topology.read(root or Path("/"), _affinity() if root is None else None)
     except _topology.TopologyError as error:
-        render.log(str(error))
+        messages.log(str(error))
         return 1
     discovered = discovery.discover(
         environment,
@@ -54,9 +62,9 @@ def main(
         is_terminal = sys.stdout is not None and sys.stdout.isatty()
         width = _console.width(is_terminal=is_terminal)
         text = render.as_json(plan) if options.json else render.as_text(plan, width)
-        return render.show(text)
+        return messages.show(text)
     for warning in plan.warnings:
-        render.log(warning)
+        messages.log(warning)
     return supervisor.run(plan, environment, grace=grace)
 
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from interlock._launcher.args import LATENCY_CORES, Options
 from interlock._launcher.discovery import Discovered, preloads
-from interlock._launcher.render import instances_text
+from interlock._launcher.messages import instances_text
 from interlock._launcher.topology import LogicalCore, Topology, format_cpulist, parse_int
 from interlock._quote import counted
 

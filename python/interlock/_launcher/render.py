@@ -1,46 +1,21 @@
-"""Renders a plan as text and as JSON, and prints the messages of the launcher."""
+"""Renders a plan as text and as JSON."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
-from interlock import _console
 from interlock._console import Cell, Layout, Row, Table
+from interlock._launcher.messages import instances_text
+from interlock._launcher.plan import Instance, Plan
 from interlock._launcher.topology import format_cpulist
 from interlock._quote import counted
 
-if TYPE_CHECKING:
-    from interlock._launcher.plan import Instance, Plan
-
-__all__ = ["FORMAT", "as_document", "as_json", "as_text", "instances_text", "log", "show"]
-
-_EXIT_OUTPUT_ERROR = 1
+__all__ = ["FORMAT", "as_document", "as_json", "as_text"]
 
 # The version of the JSON document. It increases with every incompatible change.
 FORMAT = 1
-
-
-def log(message: str) -> None:
-    """Write a message to standard error, with the prefix `run_cpu: `."""
-    _console.print_error(f"run_cpu: {message}")
-
-
-def show(text: str) -> int:
-    """Write a text to standard output and return the exit status."""
-    try:
-        _console.print_output(f"{text}\n")
-    except _console.OutputError as error:
-        log(str(error))
-        return _EXIT_OUTPUT_ERROR
-    return 0
-
-
-def instances_text(indexes: Collection[int]) -> str:
-    """Return a list of instances as text: `instance 0`, `instances 0-3`."""
-    return f"instance{'' if len(indexes) == 1 else 's'} {format_cpulist(indexes)}"
 
 
 def as_document(plan: Plan) -> dict[str, object]:

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Self
 
+from interlock._launcher.messages import instances_text, log
 from interlock._launcher.plan import Instance, Plan
-from interlock._launcher.render import instances_text, log
 from interlock._launcher.topology import format_cpulist
 
 __all__ = ["GRACE", "NOT_FOUND", "NOT_RUN", "PreflightError", "StartError", "preflight", "run", "spawn"]

@@ -11,7 +11,7 @@ from interlock._pytest.source import Source
 from interlock.errors import UnsupportedError
 from interlock.integrations import _thread_pools
 from interlock.integrations._loads import number_of_loads
-from interlock.settings import _holds, _import_hook, _libraries, _registry
+from interlock.settings import _import_hook, _libraries, _pins, _registry
 from interlock.settings._environ import ENVIRON
 from interlock.settings._origin import Origin
 from interlock.settings._reader import Reader, Reading
@@ -116,7 +116,7 @@ class LibrarySettings(Source):
         if setting is None:
             return None
         # Finds a change that no write explains.
-        _holds.look(setting)
+        _pins.look(setting)
         write = LOG.last(name)
         return write if write is not None and same(write.new, value) else None
 

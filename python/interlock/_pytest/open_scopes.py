@@ -8,8 +8,8 @@ import warnings
 import interlock
 from interlock._core.state import TRACED
 from interlock.errors import ScopeWarning
-from interlock.settings import _holds, _registry
-from interlock.settings._holds import Scope
+from interlock.settings import _leave, _registry, _scopes
+from interlock.settings._scopes import Scope
 from interlock.settings._setting import Extent
 
 
@@ -22,7 +22,7 @@ class OpenScopes:
 
     def begin(self) -> None:
         """Regard the scopes that are open now as those of wider fixtures."""
-        self._known = _holds.open_scopes()
+        self._known = _scopes.open_scopes()
         # One that is never exited ends nothing.
         self._barrier = interlock.state.scope_barrier()
         self._barrier.__enter__()
@@ -45,7 +45,7 @@ class OpenScopes:
 
     def held_elsewhere(self) -> set[str]:
         """Return the settings of the process that scopes of other threads hold, which end them there."""
-        scopes = _holds.open_scopes()
+        scopes = _scopes.open_scopes()
         if not scopes:
             return set()
         here, living = threading.get_ident(), {each.ident for each in threading.enumerate()}
@@ -60,7 +60,7 @@ class OpenScopes:
         }
 
     def _end_settings(self) -> list[str]:
-        scopes, known, self._known = _holds.open_scopes(), self._known, []
+        scopes, known, self._known = _scopes.open_scopes(), self._known, []
         if not scopes:
             return []
         here, living = threading.get_ident(), {each.ident for each in threading.enumerate()}
@@ -74,5 +74,5 @@ class OpenScopes:
             with warnings.catch_warnings():
                 # The values are compared afterwards.
                 warnings.simplefilter("ignore")
-                _holds.leave(scope)
+                _leave.leave(scope)
         return described

@@ -14,7 +14,7 @@ from interlock import settings
 from interlock._core.state import UninterruptedExit
 from interlock.errors import UnsupportedError
 from interlock.integrations import _thread_pools
-from interlock.settings import Difference, Snapshot, _holds
+from interlock.settings import Difference, Snapshot, _scopes
 
 
 class _Mark:
@@ -100,7 +100,7 @@ class ScopedSettings(UninterruptedExit):
         # An asynchronous test has a context of its own, which the end of the fixture is not in.
         mark = _Mark(_marks.get())
         _marks.set(mark)
-        for scope in _holds.chain()[:1]:
+        for scope in _scopes.chain()[:1]:
             scope.has_context = functools.partial(self._exists, weakref.ref(mark))
 
     def pin(

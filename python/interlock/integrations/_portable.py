@@ -13,7 +13,7 @@ from interlock import backends
 from interlock._homes import set_home
 from interlock._quote import counted, printable, quoted, shown
 from interlock.errors import ArgumentError, UnknownFlagError
-from interlock.settings import _holds, _registry
+from interlock.settings import _lookup, _registry, _scopes
 from interlock.settings._environ import ENVIRON, THREAD_VARIABLES
 from interlock.settings._import_hook import run_imported
 from interlock.settings._origin import caller
@@ -430,11 +430,11 @@ def _held_settings() -> tuple[dict[str, Any], dict[str, str]]:
     run_imported()
     values: dict[str, Any] = {}
     pinned: dict[str, str] = {}
-    for scope in _holds.chain():
+    for scope in _scopes.chain():
         for name, value in scope.values.items():
             values.setdefault(name, value)
     for setting in _registry.each():
-        holders = _holds.holders(setting.name)
+        holders = _scopes.holders(setting.name)
         if holders and setting.extent == Extent.PROCESS:
             values[setting.name] = holders[-1].values[setting.name]
         for scope in holders:
@@ -450,7 +450,7 @@ def _is_plain(value: object) -> bool:
 def _present_settings(names: Iterable[str]) -> dict[str, Any]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"portable: settings must be an iterable of str, got {shown(names)}")
-    chosen = [_registry.get("portable", name) for name in names]
+    chosen = [_lookup.get("portable", name) for name in names]
     return {setting.name: _readable(setting) for setting in chosen}
 
 

@@ -26,11 +26,11 @@ from interlock.errors import (
     UnsupportedError,
 )
 from interlock.integrations._portable import VARIABLE, VERSION, Portable, flag_variables
-from interlock.settings import _holds, _import_hook, _libraries, _registry, _snapshot
+from interlock.settings import _enter, _import_hook, _leave, _libraries, _lookup, _registry, _snapshot
 from interlock.settings._environ import ENVIRON, THREAD_VARIABLES, too_late
-from interlock.settings._holds import Scope
 from interlock.settings._locks import call_locked, lock_of
 from interlock.settings._origin import Origin
+from interlock.settings._scopes import Scope
 from interlock.settings._setting import Extent, Unreadable, converted, read
 from interlock.settings._writes import deferring, report, same
 
@@ -250,7 +250,7 @@ def _install_settings(state: Portable, reasons: dict[str, str]) -> list[str]:
     _reception.waiting.clear()
     kept = {name for name, how in state.pinned.items() if _is_pinned(name, state.settings[name], how)}
     for name in _reception.pins.keys() - kept:
-        report(_holds.leave(_reception.pins.pop(name)))
+        report(_leave.leave(_reception.pins.pop(name)))
     libraries: dict[str, list[str]] = {}
     for name in state.settings:
         libraries.setdefault(name.partition(".")[0], []).append(name)
@@ -308,9 +308,9 @@ def _set(state: Portable, names: Iterable[str]) -> list[str]:
 
 
 def _pin(name: str, value: Any, on_write: str, origin: Origin) -> None:
-    setting = _registry.get("install", name)
+    setting = _lookup.get("install", name)
     scope = Scope("state", {name: converted("install", setting, value)}, origin, on_write)
-    blocking, writes = _holds.enter_pin(scope)
+    blocking, writes = _enter.enter_pin(scope)
     if blocking:
         raise ArgumentError(f"it is {blocking[name][0].describe(name)}")
     _reception.pins[name] = scope

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from interlock.settings import _holds, _import_hook, _registry
+from interlock.settings import _import_hook, _lookup, _pins, _registry, _scopes
 from interlock.settings._setting import Extent, late
 from interlock.settings._writes import LOG, Write, plain, shown
 
@@ -85,9 +85,9 @@ def explain(name: str) -> Explanation:
 
     """
     _import_hook.run_imported()
-    setting = _registry.get("explain", name)
-    value = _holds.look(setting)
-    held = tuple(scope.describe(name) for scope in _holds.holders(name))
+    setting = _lookup.get("explain", name)
+    value = _pins.look(setting)
+    held = tuple(scope.describe(name) for scope in _scopes.holders(name))
     return Explanation(
         name,
         value,
@@ -117,7 +117,7 @@ def writes(names: Iterable[str] | None = None) -> list[Write]:
     _import_hook.run_imported()
     for setting in _registry.each():
         if setting.extent == Extent.PROCESS:
-            _holds.look(setting)
+            _pins.look(setting)
     chosen = None if names is None else set(names)
     return [write for write in LOG.all() if chosen is None or write.setting in chosen]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from interlock.settings import _holds, _registry
+from interlock.settings import _apply, _pins, _registry
 from interlock.settings._locks import call_locked, locks_of
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import Setting, read
@@ -186,7 +186,7 @@ class Observer:
         arguments: tuple[Any, ...],
         named: dict[str, Any],
     ) -> Any:
-        if not self._is_active or _holds.is_applying():
+        if not self._is_active or _apply.is_applying():
             return original(*arguments, **named)
         if callable(direct):
             addressed = changing = list(direct(arguments))
@@ -228,7 +228,7 @@ class Observer:
                 continue
             origin = origin or caller(self._packages, self._groups)
             writes.append(LOG.add(setting, old, new, origin))
-            refusal = _holds.refused(setting, new, f"the write at {origin} of")
+            refusal = _pins.refused(setting, new, f"the write at {origin} of")
             if refusal is not None:
                 refusals.append(refusal)
         return result, writes, refusals

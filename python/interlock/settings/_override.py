@@ -16,10 +16,10 @@ from interlock._core.state import BegunAtCreation, UninterruptedExit
 from interlock._quote import shown as quoted
 from interlock._scope_decorator import wrap_resumable
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, SettingWarning
-from interlock.settings import _holds, _import_hook, _registry
-from interlock.settings._holds import Scope
+from interlock.settings import _enter, _import_hook, _leave, _lookup, _registry, _scopes
 from interlock.settings._locks import LONGEST_WAIT, busy
 from interlock.settings._origin import Origin, caller, of_function
+from interlock.settings._scopes import Scope
 from interlock.settings._setting import converted
 from interlock.settings._writes import Write, report, same, shown
 
@@ -37,7 +37,7 @@ def _checked(function: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(values, Mapping):
         raise TypeError(f"{function}: values must be a mapping, got {type(values).__name__}")
     _import_hook.run_imported()
-    return {name: converted(function, _registry.get(function, name), value) for name, value in values.items()}
+    return {name: converted(function, _lookup.get(function, name), value) for name, value in values.items()}
 
 
 class override(UninterruptedExit):
@@ -140,7 +140,7 @@ class override(UninterruptedExit):
         released = threading.Event()
         try:
             # First, so that a scope that ends after an attempt ends the wait for it.
-            _holds.wakers.append(released.set)
+            _leave.wakers.append(released.set)
             while True:
                 released.clear()
                 blocking, writes = self._entered(scope, deadline)
@@ -155,7 +155,7 @@ class override(UninterruptedExit):
                     raise self._timed_out(scope, blocking)
         finally:
             with contextlib.suppress(ValueError):
-                _holds.wakers.remove(released.set)
+                _leave.wakers.remove(released.set)
 
     async def __aenter__(self) -> Self:
         scope = self._scope()
@@ -191,11 +191,11 @@ class override(UninterruptedExit):
             wake = functools.partial(_wake, loop, released)
             try:
                 # First, as in `_wait`.
-                _holds.wakers.append(wake)
+                _leave.wakers.append(wake)
                 blocking, writes = await self._entered_by_task(scope, deadline)
                 if not blocking:
                     return writes
-                own = _holds.chain()
+                own = _scopes.chain()
                 for name, scopes in blocking.items():
                     if any(each in own for each in scopes):
                         raise _conflict(scope, {name: scopes}, "; it encloses this scope")
@@ -207,7 +207,7 @@ class override(UninterruptedExit):
                     raise self._timed_out(scope, blocking) from None
             finally:
                 with contextlib.suppress(ValueError):
-                    _holds.wakers.remove(wake)
+                    _leave.wakers.remove(wake)
 
     def _abandon(self, scope: Scope) -> None:
         """Exit a scope that was entered when a function of `watch` or an interrupt raised."""
@@ -225,18 +225,18 @@ class override(UninterruptedExit):
             the settings for longer than `seconds`.
 
         """
-        found = _holds.try_to_enter(scope, nest=True, seconds=seconds)
+        found = _enter.try_to_enter(scope, nest=True, seconds=seconds)
         while found is not None and found[0] and self._on_conflict != "wait":
             blocking, _ = found
             if self._on_conflict == "raise":
                 raise _conflict(scope, blocking)
             for name, scopes in blocking.items():
                 # The conflict may be with an alias of a wanted setting.
-                aliases = {each.name for each in _registry.relatives(_registry.get("override", name))}
+                aliases = {each.name for each in _registry.relatives(_lookup.get("override", name))}
                 for alias in [name] if name in scope.values else aliases & scope.values.keys():
                     _warn(scope, alias, name, scopes[0])
                     del scope.values[alias]
-            found = _holds.try_to_enter(scope, nest=True, seconds=seconds)
+            found = _enter.try_to_enter(scope, nest=True, seconds=seconds)
         if found is not None and not found[0]:
             self._open.append(scope)
         return found
@@ -248,7 +248,7 @@ class override(UninterruptedExit):
         """Exit the scope in the list. If it is empty, exit the innermost scope, which is added first."""
         while not exited:
             # A fixture may be exited in another context than it was entered in.
-            found = [each for each in _holds.chain() if each in self._open] or self._open[-1:]
+            found = [each for each in _scopes.chain() if each in self._open] or self._open[-1:]
             if not found:
                 raise RuntimeError(f"{self._kind}: exited without being entered")
             exited.append(found[0])
@@ -261,7 +261,7 @@ class override(UninterruptedExit):
 
     def _leave(self, scope: Scope) -> list[Write]:
         try:
-            return _holds.leave(scope)
+            return _leave.leave(scope)
         finally:
             if scope in self._open:
                 self._open.remove(scope)
@@ -269,7 +269,7 @@ class override(UninterruptedExit):
     async def __aexit__(self, *exc_info: object) -> None:
         try:
             pauses = _Pauses(LONGEST_WAIT)
-            while any(_holds.is_busy(scope) for scope in self._open) and await pauses.pause():
+            while any(_leave.is_busy(scope) for scope in self._open) and await pauses.pause():
                 pass
         finally:
             self.__exit__()
@@ -374,7 +374,7 @@ def _conflict(scope: Scope, blocking: dict[str, list[Scope]], why: str = "") -> 
     name, (other, *_) = next(iter(blocking.items()))
     wanted = f"; {shown(scope.values[name])} is requested" if name in scope.values else "; it would change"
     held = other.describe(name)
-    innermost = _holds.holders(name)[-1:]
+    innermost = _scopes.holders(name)[-1:]
     if name in scope.values and innermost and same(innermost[0].values[name], scope.values[name]):
         held += f", inside of which it is {innermost[0].describe(name)}"
     return SettingConflictError(
@@ -430,14 +430,14 @@ class pin(BegunAtCreation):
             raise ArgumentError(f'pin: on_write must be "raise", "warn" or "ignore", got {quoted(on_write)}')
         wanted = _checked("pin", values)
         for name in wanted:
-            extent = _registry.get("pin", name).extent
+            extent = _lookup.get("pin", name).extent
             if extent != "process":
                 raise SettingValueError(
                     f"pin: {name} must be a setting of the process, got one of each {extent}"
                 )
         self._scope = Scope("pin", wanted, caller(), on_write)
         try:
-            blocking, writes = _holds.enter_pin(self._scope)
+            blocking, writes = _enter.enter_pin(self._scope)
             if blocking:
                 raise _conflict(self._scope, blocking)
             report(writes)
@@ -457,7 +457,7 @@ class pin(BegunAtCreation):
             SettingValueError: A library refused its previous value. All other settings are restored.
 
         """
-        report(_holds.leave(self._scope))
+        report(_leave.leave(self._scope))
 
     def _exit(self, _exited: list[Scope]) -> None:
         self.release()

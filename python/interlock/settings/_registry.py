@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from interlock import backends
 from interlock._quote import quoted
-from interlock._suggest import closest_match
-from interlock.errors import SettingValueError, UnknownFlagError, UnknownSettingError
+from interlock.errors import SettingValueError
 from interlock.settings._setting import Setting, read
 from interlock.settings._writes import LOG
 
@@ -95,47 +93,6 @@ def names() -> list[str]:
 def each() -> Iterator[Setting]:
     """Iterate over all settings."""
     return iter(list(_settings.values()))
-
-
-def get(function: str, name: str) -> Setting:
-    """Return a setting. Raises `UnknownSettingError`, with a suggestion if a name is similar."""
-    if not isinstance(name, str):
-        raise TypeError(f"{function}: name must be a str, got {type(name).__name__}")
-    found = known(name)
-    if found is not None:
-        return found
-    raise UnknownSettingError(f"{function}: unknown setting {quoted(name)}{_hint(name)}")
-
-
-def _hint(name: str) -> str:
-    """Return what helps if no setting has a name."""
-    flag = name.removeprefix(f"{FLAGS}.")
-    try:
-        backends.describe(flag)
-    except UnknownFlagError as error:
-        if flag != name:
-            return f"; {error}"
-    else:
-        return f"; {quoted(flag)} is a flag: use backends.explain, backends.override and backends.restore"
-    similar = closest_match(name, _settings)
-    if similar is None:
-        # The last part is what users remember.
-        ends = [known for known in _settings if known.rpartition(".")[2] == name.rpartition(".")[2]]
-        similar = ends[0] if len(ends) == 1 else None
-    if similar:
-        return f'; did you mean "{similar}"?'
-    library = name.partition(".")[0]
-    if any(known.startswith(f"{library}.") for known in _settings):
-        return ""
-    quotation = quoted(library)
-    # Imported here, because it imports this module.
-    from interlock.settings._libraries import KNOWN, steps_to_know
-
-    module = library if library in KNOWN else closest_match(library, KNOWN)
-    if module is None:
-        return f"; no setting of {quotation} is known: settings.register declares settings"
-    steps = steps_to_know(module)
-    return f"; no setting of {quotation} is known" + (f": {' and '.join(steps)}" if steps else "")
 
 
 def known(name: str) -> Setting | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from interlock import backends
 from interlock.errors import SettingConflictError, SettingValueError, SettingWarning
-from interlock.settings import _holds, _import_hook, _registry
+from interlock.settings import _apply, _import_hook, _lookup, _pins, _registry, _scopes
 from interlock.settings._locks import LONGEST_WAIT, busy, locks_of, try_locked
 from interlock.settings._origin import Origin, caller
 from interlock.settings._setting import Extent, Setting, Unreadable, converted, read, reason_of
@@ -50,7 +50,7 @@ def snapshot() -> Snapshot:
 
     """
     _import_hook.run_imported()
-    values = {setting.name: _holds.look(setting) for setting in _registry.each()}
+    values = {setting.name: _pins.look(setting) for setting in _registry.each()}
     found = Snapshot((name, value) for name, value in values.items() if not isinstance(value, Unreadable))
     found[_registry.FLAGS] = list(backends.snapshot())
     return found
@@ -136,7 +136,7 @@ def put_back(
     for name, value in snapshot.items():
         if name == _registry.FLAGS:
             continue
-        setting = _registry.get(function, name)
+        setting = _lookup.get(function, name)
         present = read(setting)
         if same(present, value):
             continue
@@ -182,11 +182,11 @@ def _restorable(function: str, setting: Setting, value: Any, *, was_read: bool) 
 def _put_back(
     function: str, wanted: Sequence[tuple[Setting, Any]], wanted_flags: Any, origin: Origin
 ) -> list[Write]:
-    own = _holds.chain()
+    own = _scopes.chain()
     for setting, value in wanted:
         blocking = [
             scope
-            for scope in _holds.holders(setting.name)
+            for scope in _scopes.holders(setting.name)
             if not same(scope.values[setting.name], value)
             and (scope not in own or scope.on_write is not None)
         ]
@@ -217,7 +217,7 @@ def _put_back(
 
 def _written(function: str, setting: Setting, value: Any, origin: Origin) -> list[Write]:
     try:
-        return _holds.apply(setting, value, origin, back=True)
+        return _apply.apply(setting, value, origin, back=True)
     except Exception as error:
         # The text of a library rarely names the setting.
         raise SettingValueError(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from interlock._quote import shown
 from interlock._suggest import closest_match
 from interlock.errors import ArgumentError, SettingConflictError, SettingValueError, ThreadPoolWarning
-from interlock.settings import _holds, _registry, override
+from interlock.settings import _apply, _lookup, _registry, _scopes, override
 from interlock.settings._environ import POOLS
-from interlock.settings._holds import Scope
 from interlock.settings._locks import LONGEST_WAIT, busy, call_locked, locks_of, try_locked
 from interlock.settings._origin import Origin, caller
+from interlock.settings._scopes import Scope
 from interlock.settings._setting import Unreadable, read, reason_of
 from interlock.settings._writes import Write, report, same
 from interlock.threads._budget import budget, check_workers
@@ -312,7 +312,7 @@ def set_limits(
     _refuse_fixed("set_limits", on_refusal, wanted)
     origin = caller()
     refused = list(wanted.refused)
-    locks = locks_of([_registry.get("set_limits", name) for name in wanted.values()])
+    locks = locks_of([_lookup.get("set_limits", name) for name in wanted.values()])
     found = try_locked(locks, LONGEST_WAIT, _set, wanted, on_refusal, origin, refused)
     if found is NotImplemented:
         raise busy("set_limits", wanted.values())
@@ -337,18 +337,18 @@ def _set(
 ) -> tuple[dict[str, Any], list[Write]]:
     """Set the pools that can be put back with their locks held; return the sizes of before and the writes."""
     values = wanted.values()
-    own = _holds.chain()
+    own = _scopes.chain()
     for name, value in values.items():
-        for scope in _holds.holders(name):
+        for scope in _scopes.holders(name):
             if scope not in own and not same(scope.values[name], value):
                 raise SettingConflictError(f"set_limits: {name} is {scope.describe(name)}")
     before: dict[str, Any] = {}
     writes: list[Write] = []
     for name, value in values.items():
-        setting = _registry.get("set_limits", name)
+        setting = _lookup.get("set_limits", name)
         found = read(setting)
         try:
-            writes += _holds.apply(setting, value, origin)
+            writes += _apply.apply(setting, value, origin)
             before[name] = found
         except Exception as error:
             refused.append(Refusal(wanted.name_of(name), _reason(error)))
@@ -361,4 +361,4 @@ def _set(
 def _put_back(before: dict[str, Any], origin: Origin) -> None:
     for name, value in reversed(before.items()):
         if not isinstance(value, Unreadable):
-            _holds.apply(_registry.get("set_limits", name), value, origin, back=True)
+            _apply.apply(_lookup.get("set_limits", name), value, origin, back=True)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 from interlock.integrations import _interlock, _numexpr, _thread_pools
-from interlock.settings import _holds, _registry
+from interlock.settings import _pins, _registry
 from interlock.settings._environ import ENVIRON, ONNXRUNTIME, POOLS, RAYON, environment_setting
 from interlock.settings._import_hook import is_imported
 from interlock.settings._setting import Extent, Setting, Unreadable, read
@@ -236,7 +236,7 @@ def _set_by(setting: Setting, value: Any, variables: Sequence[str]) -> str:
     """Return what determined a size, if it is known."""
     if _registry.known(setting.name) is setting:
         # Finds a change by code that cannot be seen.
-        _holds.look(setting)
+        _pins.look(setting)
     last = LOG.last(setting.name)
     if last is not None:
         if last.file is None:

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 from interlock import settings
-from interlock.settings import _holds
+from interlock.settings import _scopes
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from tests.helpers.signal_checks import AtCheck, numbers_of_checks
@@ -91,7 +91,7 @@ def fork_at_any_check_of_a_scope_of_another_thread(full):
             go_on.set()
         thread.join()
         if not at.is_called:
-            return [wrong, number, config == BEFORE, len(_holds.open_scopes())]
+            return [wrong, number, config == BEFORE, len(_scopes.open_scopes())]
 
 
 def fork_inside_a_setter():

@@ -11,7 +11,7 @@ import time
 
 from interlock import settings
 from interlock.errors import SettingConflictError, SettingValueError
-from interlock.settings import _holds
+from interlock.settings import _scopes
 
 
 def declared(*names):
@@ -223,13 +223,13 @@ def list_scopes_while_other_threads_enter_some():
     count = 0
     try:
         for _ in range(20_000):
-            _holds.open_scopes()
+            _scopes.open_scopes()
             count += 1
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    return [count, len(_holds.open_scopes())]
+    return [count, len(_scopes.open_scopes())]
 
 
 def override_every_setting_of_torch():

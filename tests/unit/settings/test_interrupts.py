@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from interlock import settings, testing
-from interlock.settings import _holds, _libraries, _registry
+from interlock.settings import _apply, _libraries, _registry
 from interlock.settings._writes import LOG, Write
 
 from tests.helpers.signal_checks import AtCheck, check_pending_interrupt, numbers_of_checks
@@ -34,7 +34,7 @@ def interrupt() -> None:
 
 
 def check_nothing_is_held(library: Library, before: dict[str, object]) -> None:
-    assert not _holds.is_applying()
+    assert not _apply.is_applying()
     assert library.values == before
     assert (library.get_tls(), library.of_context.get()) == (0, 0)
     with settings.override({"mylib.level": 7, "mylib.mode": "quick", "mylib.tls": 8, "mylib.context": 9}):
