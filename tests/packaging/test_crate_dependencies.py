@@ -7,11 +7,12 @@ import json
 import re
 import subprocess
 import tomllib
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.helpers.import_cycles import cycle
 
 pytestmark = pytest.mark.any_build
 ROOT = Path(__file__).resolve().parents[2]
@@ -297,15 +298,6 @@ def methods_from_above(source: Path) -> dict[str, set[str]]:
         above = {name for one in texts if one not in own for name in METHOD.findall(texts[one])}
         result[top] = set(CALL.findall(text)) & above - known
     return result
-
-
-def cycle(graph: dict[str, set[str]]) -> list[str]:
-    """Return the members of one cycle in order; empty if there is none."""
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
 
 
 @pytest.mark.parametrize("name", FOLDERS)

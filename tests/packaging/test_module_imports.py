@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.import_cycles import cycle
 
 pytestmark = pytest.mark.any_build
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "interlock"
@@ -54,15 +55,6 @@ def graph_of(package: Path) -> dict[str, set[str]]:
     known = modules(package)
     del known[package.name]
     return {name: set(imports(path, known)) & known.keys() - {name} for name, path in known.items()}
-
-
-def cycle(graph: dict[str, set[str]]) -> list[str]:
-    """Return the members of one cycle in order; empty if there is none."""
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
 
 
 def test_modules_have_no_import_cycle() -> None:
