@@ -318,6 +318,20 @@ def test_grad_fn_and_grad_are_one_object() -> None:
     assert x.grad is x.grad
 
 
+def test_hook_receives_the_leaf_object_that_a_node_has_made() -> None:
+    x = interlock.ones(1, requires_grad=True)
+    seen: list[Tensor] = []
+    x.register_post_accumulate_grad_hook(seen.append)
+    y = x * 2
+    assert y.grad_fn is not None
+    del x
+    node, _ = y.grad_fn.next_functions[0]
+    assert node is not None
+    variable = node.variable
+    y.backward()
+    assert [each is variable for each in seen] == [True]
+
+
 def test_metadata_belongs_to_the_node() -> None:
     y = leaf(1) * 2
     assert y.grad_fn is not None

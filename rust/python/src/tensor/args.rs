@@ -10,7 +10,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyIterator, PyTuple};
 
-use super::operation::ArgumentName;
 use super::{ReadTensor, Tensor, fallible_alloc};
 use crate::detach::call_method;
 use crate::errors::{new_argument_error, new_exception, new_type_error};
@@ -127,14 +126,14 @@ impl<'py> PyNumber<'py> {
     }
 
     /// Converts the number, which is an argument of an operation, to a float.
-    pub fn float(&self, name: ArgumentName) -> PyResult<f64> {
+    pub fn float(&self, what: impl Display) -> PyResult<f64> {
         match self {
             PyNumber::Bool(value) => Ok(f64::from(u8::from(*value))),
             PyNumber::Float(value) => Ok(*value),
             PyNumber::Int(given) => py_int::float64(given).ok_or_else(|| {
                 let given = py_int::text(given);
                 PyOverflowError::new_err(format!(
-                    "{name} must be a number that a float can hold, got {given}"
+                    "{what} must be a number that a float can hold, got {given}"
                 ))
             }),
         }

@@ -11,7 +11,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyWeakrefMethods, PyWeakrefReference};
 use pyo3::{PyTraverseError, PyVisit};
 
-use super::autograd::node::Node;
 use super::{ReadTensor, Tensor};
 use crate::deferred_drop::DeferredDrop;
 
@@ -80,15 +79,19 @@ fn set_node_objects(node: &core::NextFunction, objects: Objects) {
     }
 }
 
-/// Returns the Python object of a node, or a new one.
-pub(super) fn node_object<'py>(py: Python<'py>, node: core::NextFunction) -> PyResult<Bound<'py, PyAny>> {
-    let known = node_objects(&node);
-    if let Some(found) = known.node.as_ref().and_then(|weak| weak.upgrade(py)) {
+/// Returns the Python object of a node, created by `make` if none is alive.
+pub(super) fn node_object<'py>(
+    py: Python<'py>,
+    node: &core::NextFunction,
+    make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(found) = node_objects(node).node.and_then(|weak| weak.upgrade(py)) {
         return Ok(found);
     }
-    let object = Bound::new(py, Node::of(py, node.clone())?)?.into_any();
+    let object = make()?;
     let weak = WeakObject::new(&object)?;
-    set_node_objects(&node, Objects { node: Some(weak), ..known });
+    // The objects after `make`, which may remember that of a leaf.
+    set_node_objects(node, Objects { node: Some(weak), ..node_objects(node) });
     Ok(object)
 }
 

@@ -15,7 +15,7 @@ use crate::call_site;
 use crate::detach::call_with;
 use crate::errors::{IntoPyResult, new_argument_error, new_type_error};
 use crate::tensor::args::{extract_int, extract_tensor};
-use crate::tensor::identity::{metadata, node_object, tensor_object};
+use crate::tensor::identity::{self, metadata, tensor_object};
 use crate::tensor::{Tensor, fallible_alloc};
 
 /// A node of the autograd graph: an operation, or the accumulation of gradients in a leaf.
@@ -78,6 +78,11 @@ impl Node {
             Reference::Function(recorded) => std::ptr::from_ref(recorded).addr(),
         }
     }
+}
+
+/// Returns the Python object of a node, or a new one.
+fn node_object(py: Python<'_>, node: NextFunction) -> PyResult<Bound<'_, PyAny>> {
+    identity::node_object(py, &node, || Ok(Bound::new(py, Node::of(py, node.clone())?)?.into_any()))
 }
 
 /// Returns the Python object of a node: for a call of `autograd.Function` its `ctx`.
