@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import interlock
+import pytest
 
 from tests.helpers import run_options
 from tests.helpers.subprocess import Result, eval_program, program, run_command
@@ -49,6 +50,14 @@ def run_with_torch(
     ignored = ["-W", "ignore:Failed to initialize NumPy:UserWarning"]
     command = [python, *ignored, *options, *arguments]
     return run_command(command, env=variables | dict(env or {}), seconds=SECONDS)
+
+
+def skip_without(folder: Path, *packages: str) -> None:
+    """Skip the test if the interpreter lacks one of the packages."""
+    python, variables = interpreter(folder)
+    for package in packages:
+        if run_command([python, "-c", f"import {package}"], env=variables, seconds=120).code != 0:
+            pytest.skip(f"the interpreter of --torch has no {package}")
 
 
 def eval_with_torch(name: str, folder: Path, *arguments: object) -> Any:

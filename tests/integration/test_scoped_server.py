@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.subprocess import eval_program
-from tests.helpers.torch_python import eval_with_torch
+from tests.helpers.torch_python import eval_with_torch, skip_without
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MEBIBYTE = 1 << 20
@@ -84,6 +84,7 @@ def test_inference_server_answers_with_the_state_of_each_request(loop: str) -> N
 
 def test_server_of_a_model_of_torch_keeps_the_modes_of_requests_apart(tmp_path: Path) -> None:
     name = "integration.scoped_server.ask_an_example"
+    skip_without(tmp_path, "fastapi", "uvicorn")
     answers = eval_with_torch(
         name, tmp_path, str(EXAMPLES / "torch_server.py"), "asyncio", 40, ["/predict", "/train"]
     )

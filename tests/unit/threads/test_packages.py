@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import torch_python
-from tests.helpers.subprocess import run_command
-from tests.helpers.torch_python import eval_with_torch
+from tests.helpers.torch_python import eval_with_torch, skip_without
 
 pytestmark = pytest.mark.skipif("config.getoption('--torch') == 'fake'", reason="needs --torch=PYTHON")
 
 
 def run(name: str, folder: Path, *packages: str) -> Any:
     """Return the result of a program; skip the test if the interpreter of `--torch` lacks a package."""
-    python, variables = torch_python.interpreter(folder)
-    for package in ("threadpoolctl", *packages):
-        if run_command([python, "-c", f"import {package}"], env=variables, seconds=120).code != 0:
-            pytest.skip(f"the interpreter of --torch has no {package}")
+    skip_without(folder, "threadpoolctl", *packages)
     return eval_with_torch(f"threads.packages.{name}", folder)
 
 
