@@ -34,8 +34,13 @@ from interlock.settings._writes import LOG, plain, same, shown
 _ALLOWED = Cell("allowed", Style.DIM)
 """The note of a change that `--allow` accepts."""
 
-_CALLER = compile("exec(code, names)", "sys", "exec")
-"""Calls the main module. Python gives "sys:1" as the place of a warning for the caller of a main module."""
+_CALLER = (
+    compile("exec(code, names)", "<sys>", "exec").replace(co_firstlineno=0)
+    if sys.version_info >= (3, 13)
+    else compile("exec(code, names)", "sys", "exec")
+)
+"""Calls the main module. A warning for the caller of a main module has the place
+"<sys>:0", or "sys:1" before Python 3.13."""
 
 
 @dataclass(frozen=True)
