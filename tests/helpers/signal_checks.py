@@ -58,6 +58,8 @@ class AtCheck:
         self._collects = gc.isenabled()
         gc.disable()
         self._before = sys.gettrace()
+        # Python 3.12 reports instructions only if a frame asked for them before `settrace`.
+        sys._getframe().f_trace_opcodes = True
         sys.settrace(self._trace)
         return self
 
@@ -70,6 +72,8 @@ class AtCheck:
         file = frame.f_code.co_filename
         if self.is_called or not (file.startswith(_PACKAGE) or file in self._files):
             return None
+        # Since Python 3.13 a frame that asks for its instructions must have a trace function already.
+        frame.f_trace = self._trace
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "call":
             # A begin or a resumption of a function, for which there is no event "opcode".

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -300,8 +301,9 @@ def test_budget_ignores_several_dask_workers_of_one_process(
 
 @pytest.mark.skipif(sys.version_info >= (3, 15), reason="Dask has no release for Python 3.15")
 @pytest.mark.slow
+# Not imported here: Dask would read the number of CPUs of the fixture's machine, for this whole process.
+@pytest.mark.skipif(find_spec("distributed") is None, reason="Dask is not installed")
 def test_budget_in_a_task_of_dask_is_the_threads_of_its_worker() -> None:
-    pytest.importorskip("distributed")
     found = eval_program("threads.workers.budgets_of_dask")
     of_worker = {"cpus": 1, "reasons": ["Dask: a worker with 1 thread"]}
     assert found["task"] == of_worker
