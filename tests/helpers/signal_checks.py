@@ -78,6 +78,9 @@ class AtCheck:
         if event == "call":
             # A begin or a resumption of a function, for which there is no event "opcode".
             self._operations[frame] = "RESUME"
+        elif event == "exception":
+            # CPython looks for no signals after a call that raises, nor when `close` resumes a generator.
+            self._operations.pop(frame, None)
         elif event == "opcode":
             before = self._operations.get(frame, "")
             self._operations[frame] = _operations(frame.f_code)[frame.f_lasti]
