@@ -248,11 +248,13 @@ mod tests {
         let item = "fn a(dim: i64, #[keyword(default = true)] stable: bool, A: &CoreTensor) -> Result<A> {}";
         assert_eq!(error("function", item), order);
         let item = "fn a(dim: A) -> Result<A> {}";
-        assert_eq!(error("function", item), "the argument `dim` has no entry in `Args`");
+        let no_entry = "the argument `dim` has no entry in `Args`, and its name and type have none in \
+                        rust/tensor-op/src/sentences.rs";
+        assert_eq!(error("function", item), no_entry);
         let item = "/// Args:\n///     n: N.\nfn a(dim: i64) -> Result<A> {}";
         assert_eq!(error("function", item), "`Args` has an entry for `n`, which is no argument");
         let item = "/// {no_a}\nfn a(dim: i64) -> Result<A> {}";
-        assert_eq!(error("function", item), "`{no_a}` stands for no entry");
+        assert_eq!(error("function", item), "`{no_a}` is no entry in rust/tensor-op/src/sentences.rs");
         let item = "fn a(#[keyword(short)] dim: i64) -> Result<A> {}";
         assert_eq!(error("function", item), "`short` is no option of `keyword`");
         let unknown = error("function", "fn a(#[short] x: A) -> Result<A> {}");

@@ -164,7 +164,7 @@ fn with_entry(line: &str) -> Result<Vec<String>, String> {
     match ENTRIES.iter().find(|(name, _)| *name == named) {
         Some((_, "")) => Ok(Vec::new()),
         Some((_, entry)) => Ok(format!("    {entry}").lines().map(str::to_owned).collect()),
-        None => Err(format!("`{{{named}}}` stands for no entry")),
+        None => Err(format!("`{{{named}}}` is no entry in rust/tensor-op/src/sentences.rs")),
     }
 }
 
@@ -197,7 +197,13 @@ fn all_arguments(written: &[String], arguments: &[Argument]) -> Result<Vec<Strin
         match (written.iter().position(|(name, _)| *name == argument.name), sentence) {
             (Some(position), _) => all.extend(written.remove(position).1),
             (None, Some((name, _, sentence))) => all.push(format!("    {name}: {sentence}")),
-            (None, None) => return Err(format!("the argument `{}` has no entry in `Args`", argument.name)),
+            (None, None) => {
+                return Err(format!(
+                    "the argument `{}` has no entry in `Args`, and its name and type have none in \
+                     rust/tensor-op/src/sentences.rs",
+                    argument.name
+                ));
+            }
         }
     }
     match written.first() {
