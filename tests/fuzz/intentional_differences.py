@@ -178,7 +178,7 @@ DIFFERENCES = (
     ),
     IntentionalDifference(
         ("expression exact",),
-        "roll: dim must be",
+        "roll: dims must be",
         "^no error",
         "PyTorch refuses a dimension out of range too, unless the tensor is empty",
     ),
