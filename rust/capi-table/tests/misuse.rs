@@ -235,15 +235,14 @@ fn unsigned_value_that_fits_is_a_number_as_any_other() {
     let (api, mut limit) = (table(), flag());
     let code = unsafe { (api.flag_find)(view("cudnn.benchmark_limit"), &mut limit, null_mut()) };
     assert_eq!(code, 0);
-    let write = |number| {
-        let (mut error, data) = (empty(size_of::<InterlockError>()), InterlockData { integer: number });
+    let write = |number, error| {
+        let data = InterlockData { integer: number };
         let value = InterlockValue { kind: INTERLOCK_VALUE_UNSIGNED, reserved: 0, data };
         let write = InterlockWrite { flag: limit.id, reserved: 0, value };
-        let code = unsafe { (api.flags_write)(&raw const write, 1, &raw mut error) };
-        (code, text_of(&error).to_owned())
+        unsafe { (api.flags_write)(&raw const write, 1, error) }
     };
-    assert_eq!(write(0).0, 0);
-    let (_, text) = write(-1);
+    assert_eq!(write(0, null_mut()), 0);
+    let (_, text) = failure(|error| write(-1, error));
     assert!(text.ends_with("got 18446744073709551615"), "{text}");
     let unset =
         InterlockValue { kind: INTERLOCK_VALUE_UNSET, reserved: 0, data: InterlockData { integer: 0 } };
