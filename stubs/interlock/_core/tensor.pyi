@@ -1067,7 +1067,7 @@ class Tensor:
     def storage_offset(self) -> builtins.int:
         """Return the offset of the first element in the storage, in elements."""
     def data_ptr(self) -> builtins.int:
-        """Return the address of the first element; on a device an address in the device's address space."""
+        """Return the address of the first element, 0 if there is none; on a device an address in the device's address space."""
     @property
     def _version(self) -> builtins.int: ...
     def _set_version(self, version: builtins.int) -> None: ...
@@ -4269,7 +4269,7 @@ class Tensor:
         Raises:
             ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
             ArgumentError: int64 cannot hold a number.
-            TypeError: `data` contains other objects.
+            TypeError: `data` contains other objects, or numbers beside sequences.
             DTypeError: `requires_grad` is True for a dtype that is not floating point.
             NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
             OutOfMemoryError: Not enough memory is available.
@@ -6687,7 +6687,7 @@ def as_tensor(
     Raises:
         ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
         ArgumentError: int64 cannot hold a number.
-        TypeError: `data` contains other objects.
+        TypeError: `data` contains other objects, or numbers beside sequences.
 
     Example:
         >>> import interlock
@@ -12959,7 +12959,7 @@ def tensor(
         ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
         ArgumentError: int64 cannot hold a number.
         OverflowError: `dtype` is floating point and float64 cannot hold an int.
-        TypeError: `data` contains other objects.
+        TypeError: `data` contains other objects, or numbers beside sequences.
         DTypeError: `requires_grad` is True for a dtype that is not floating point.
         NoAcceleratorError: `device` or pinned memory needs an accelerator, and none is available.
         OutOfMemoryError: Not enough memory is available.

@@ -38,8 +38,8 @@ def test_tensor_infers_dtype_and_shape_from_the_data(
     ("data", "error"),
     [
         ([[1], [2, 3]], ValueError),
-        ([1, [2]], ValueError),
-        ([[1], 2], ValueError),
+        ([1, [2]], TypeError),
+        ([[1], 2], TypeError),
         (2**70, ValueError),
         ("a", TypeError),
         (["a"], TypeError),

@@ -42,12 +42,23 @@ def test_data_has_a_version_of_its_own() -> None:
         y.sum().backward()
 
 
-def test_data_of_an_inference_tensor_has_no_version() -> None:
+@pytest.mark.parametrize("alias", [Tensor.detach, lambda x: x.data], ids=["detach", "data"])
+def test_alias_of_an_inference_tensor_has_a_version_of_its_own(
+    alias: Callable[[Tensor], Tensor],
+) -> None:
     with interlock.inference_mode():
         x = interlock.ones(2)
-    assert x.data.is_inference()
-    with pytest.raises(RuntimeError):
-        _ = x.data._version
+        inside = alias(x)
+    outside = alias(x)
+    assert (inside.is_inference(), outside.is_inference(), outside._version) == (True, True, 0)
+    with interlock.inference_mode():
+        outside.add_(1)
+    assert (outside._version, alias(x)._version, x.tolist()) == (1, 0, [2.0, 2.0])
+    for without in (x, inside):
+        with pytest.raises(RuntimeError, match="no version counter"):
+            _ = without._version
+    with pytest.raises(RuntimeError, match="cannot be changed in place"):
+        outside.add_(1)
 
 
 def test_assignment_takes_memory_layout_and_dtype() -> None:

@@ -123,6 +123,7 @@ def test_functions_equal_the_methods() -> None:
         (lambda x: x.unflatten(1, ()), ShapeError),
         (lambda x: x.unflatten(2, (1,)), IndexError),
         (lambda x: x.sum().unflatten(0, (1,)), ShapeError),
+        (lambda x: x.sum().unflatten(1, (1,)), IndexError),
         (lambda x: x.diagonal(0, 1, 1), ArgumentError),
         (lambda x: x[0].diagonal(), IndexError),
         (lambda x: x.movedim((0, 0), (0, 1)), ArgumentError),

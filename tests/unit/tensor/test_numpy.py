@@ -220,19 +220,34 @@ def test_tensor_of_arrays_and_scalars_in_lists(data: Any, expected: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "error", "message"),
     [
-        ([np.zeros(2), np.zeros(3)], "tensor: data must be sequences of length 2 at depth 1, got length 3"),
-        ([np.zeros(2), np.zeros((2, 1))], "tensor: data must be numbers at depth 2, got a sequence"),
+        (
+            [np.zeros(2), np.zeros(3)],
+            ValueError,
+            "tensor: data must be sequences of length 2 at depth 1, got length 3",
+        ),
+        (
+            [np.zeros(2), np.zeros((2, 1))],
+            TypeError,
+            "tensor: data must be numbers at depth 2, got a sequence",
+        ),
         (
             [np.zeros((2, 1)), np.zeros(2)],
+            TypeError,
             "tensor: data must be sequences of length 1 at depth 2, got a number",
         ),
-        ([np.zeros(2), 1.0], "tensor: data must be sequences of length 2 at depth 1, got a number"),
+        (
+            [np.zeros(2), 1.0],
+            TypeError,
+            "tensor: data must be sequences of length 2 at depth 1, got a number",
+        ),
     ],
 )
-def test_tensor_of_arrays_of_different_shapes_names_the_depth(data: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
+def test_tensor_of_arrays_of_different_shapes_names_the_depth(
+    data: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
         interlock.tensor(data)
 
 

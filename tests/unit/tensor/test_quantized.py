@@ -148,7 +148,7 @@ def test_wrong_arguments_of_quantize_are_refused() -> None:
         with pytest.raises(DTypeError, match=r"^quantize_per_tensor: input must be float32, got "):
             quantize(other, 0.1, 0, interlock.quint8)
     allowed = r"dtype must be interlock\.quint8, qint8 or qint32, got interlock\.uint8$"
-    with pytest.raises(TypeError, match=allowed):
+    with pytest.raises(DTypeError, match=allowed):
         quantize(x, 0.1, 0, interlock.uint8)
     with pytest.raises(TypeError, match=r"^dequantize: input must be a QuantizedTensor, got Tensor$"):
         interlock.dequantize(x)  # type: ignore[arg-type]

@@ -123,6 +123,12 @@ def test_views_share_memory_and_copies_do_not() -> None:
         assert x[0, 0].item() != 0
 
 
+def test_data_ptr_of_no_elements_is_0() -> None:
+    x = interlock.ones(2, 3)
+    assert [each.data_ptr() for each in (x[2:], x[:, 3:], interlock.ones(0), x[2:] + 1)] == [0] * 4
+    assert x[1:].data_ptr() == x.data_ptr() + 3 * x.element_size()
+
+
 def test_shapes_and_strides_are_reported() -> None:
     x = interlock.zeros(2, 3).t()
     assert (x.size(), x.stride(), x.numel(), x.dim(), x.is_contiguous()) == ((3, 2), (1, 3), 6, 2, False)

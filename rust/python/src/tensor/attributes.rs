@@ -171,9 +171,10 @@ impl Tensor {
         self.core(py).storage_offset()
     }
 
-    /// Return the address of the first element; on a device an address in the device's address space.
+    /// Return the address of the first element, 0 if there is none; on a device an address in the device's address space.
     fn data_ptr(&self, py: Python<'_>) -> usize {
-        self.core(py).data_ptr() as usize
+        let core = self.core(py);
+        if core.numel() == 0 { 0 } else { core.data_ptr() as usize }
     }
 
     /// Return whether the tensor is in pinned (page-locked) CPU memory.

@@ -1,7 +1,7 @@
 //! Creation of tensors from numbers, nested sequences and arrays.
 
 use interlock_tensor::{DType as CoreDType, Element, Error, Placement, Result, Scalar, Tensor as CoreTensor};
-use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
@@ -77,7 +77,7 @@ impl NestedSequence {
         self.check_depth(depth)?;
         if let Some(value) = self.extract_leaf(data)? {
             if let Some(length) = self.shape.get(depth) {
-                return Err(self.err_ragged(depth, &format!("sequences of length {length}"), "a number"));
+                return Err(self.err_kind(depth, &format!("sequences of length {length}"), "a number"));
             }
             self.kind = self.kind.promote(value.1);
             fallible_alloc::try_push(data.py(), &mut self.values, value.0)?;
@@ -97,7 +97,7 @@ impl NestedSequence {
             // A user-defined sequence may yield more items than its length.
             if index >= length {
                 let expected = format!("sequences of length {length}, as len() returns,");
-                return Err(self.err_ragged(depth, &expected, "more items"));
+                return Err(self.err_length(depth, &expected, "more items"));
             }
             self.read(&item?, depth + 1)?;
         }
@@ -118,7 +118,7 @@ impl NestedSequence {
         }
         let end = depth.saturating_add(shape.len());
         if let Some(length) = self.shape.get(end) {
-            return Err(self.err_ragged(end, &format!("sequences of length {length}"), "a number"));
+            return Err(self.err_kind(end, &format!("sequences of length {length}"), "a number"));
         }
         self.kind = self.kind.promote(array.dtype());
         let elements = maybe_detach(py, self.op, work_size(array), || array.to_scalars())?;
@@ -143,9 +143,9 @@ impl NestedSequence {
             Some(expected) => {
                 let (expected, given) =
                     (format!("sequences of length {expected}"), format!("length {length}"));
-                return Err(self.err_ragged(depth, &expected, &given));
+                return Err(self.err_length(depth, &expected, &given));
             }
-            None => return Err(self.err_ragged(depth, "numbers", "a sequence")),
+            None => return Err(self.err_kind(depth, "numbers", "a sequence")),
         }
         Ok(())
     }
@@ -179,9 +179,18 @@ impl NestedSequence {
         Ok(Some((Scalar::Float(value), CoreDType::Int64)))
     }
 
-    /// Returns the exception for sequences that do not have one shape.
-    fn err_ragged(&self, depth: usize, expected: &str, given: &str) -> PyErr {
-        PyValueError::new_err(format!("{}: data must be {expected} at depth {depth}, got {given}", self.op))
+    /// Returns the exception for sequences of different lengths.
+    fn err_length(&self, depth: usize, expected: &str, given: &str) -> PyErr {
+        PyValueError::new_err(self.ragged(depth, expected, given))
+    }
+
+    /// Returns the exception for a number in the place of a sequence, or the reverse: TypeError, as in PyTorch.
+    fn err_kind(&self, depth: usize, expected: &str, given: &str) -> PyErr {
+        PyTypeError::new_err(self.ragged(depth, expected, given))
+    }
+
+    fn ragged(&self, depth: usize, expected: &str, given: &str) -> String {
+        format!("{}: data must be {expected} at depth {depth}, got {given}", self.op)
     }
 
     /// Converts the numbers to a tensor. As in PyTorch integers must be in range, floats round to infinity, and bools

@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::call::{maybe_detach, work_size};
-use super::dtype::named_object;
+use super::dtype::{self, named_object};
 use super::operation::{Arg, ArgumentName, FromArgument, IntoPython};
 use super::{ReadTensor, Tensor};
 use crate::accelerator::Device;
-use crate::errors::{IntoPyResult, new_type_error};
+use crate::errors::{IntoPyResult, new_exception, new_type_error};
 
 pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<QuantizedTensor>()?;
@@ -36,7 +36,12 @@ impl FromArgument<'_, '_> for CoreDType {
     const ANNOTATION: &'static str = "QuantizedDType";
     const WANTED: &'static str = "interlock.quint8, qint8 or qint32";
 
-    fn try_from_argument(_name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+    fn try_from_argument(name: ArgumentName, given: Arg<'_, '_>) -> PyResult<Option<Self>> {
+        if let Some(dtype) = dtype::from_object(given) {
+            // Also a RuntimeError, as in PyTorch.
+            let message = format!("{name} must be {}, got interlock.{dtype}", Self::WANTED);
+            return Err(new_exception(given.py(), "DTypeError", message));
+        }
         Ok(given.cast::<QuantizedDType>().ok().map(|dtype| dtype.get().0))
     }
 }

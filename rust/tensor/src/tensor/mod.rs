@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use interlock::accelerator::Device;
+use interlock::autograd::is_inference_mode_enabled;
 use once_cell::race::OnceBox;
 
 use crate::layout::{Layout, checked_numel, err_stride_count};
@@ -224,7 +225,7 @@ impl Tensor {
     /// # Ok::<(), interlock_tensor::Error>(())
     /// ```
     pub fn data(&self) -> Tensor {
-        let version = (!self.is_inference()).then(Arc::default);
+        let version = (!self.is_inference() || !is_inference_mode_enabled()).then(Arc::default);
         Tensor::with_version(self.0.storage.clone(), self.0.dtype, self.layout().clone(), version)
     }
 
@@ -235,9 +236,9 @@ impl Tensor {
     }
 
     /// Returns a tensor with the same elements and no history. It shares the storage and the version counter with
-    /// this tensor.
+    /// this tensor. Outside of inference mode the result for an inference tensor has a version counter of its own.
     pub fn detach(&self) -> Tensor {
-        self.alias(self.layout().clone())
+        if self.is_inference() { self.data() } else { self.alias(self.layout().clone()) }
     }
 
     pub(crate) fn storage_handle(&self) -> &Arc<Storage> {
@@ -323,8 +324,9 @@ impl Tensor {
         self.0.storage.pointer().wrapping_add(self.storage_offset().wrapping_mul(self.dtype().size()))
     }
 
-    /// Returns whether the tensor was created in inference mode. Inference tensors have no version counter and cannot
-    /// be saved for backward.
+    /// Returns whether the tensor was created in inference mode. Inference tensors have no version counter, except those
+    /// that [`detach`](Tensor::detach) and [`data`](Tensor::data) return outside of that mode, and cannot be saved for
+    /// backward.
     pub fn is_inference(&self) -> bool {
         self.0.storage.is_inference()
     }
@@ -332,7 +334,7 @@ impl Tensor {
     /// Returns the version counter, which in-place operations increment. Tensors that share memory share it, except those
     /// that [`data`](Tensor::data) returns.
     pub fn version(&self) -> Result<u32> {
-        if self.is_inference() {
+        if self.is_inference() && self.0.version.is_none() {
             let message = "an inference tensor has no version counter; clone() returns a normal tensor";
             return Err(Error::new(ErrorKind::State, "version", message));
         }

@@ -32,8 +32,8 @@ impl Tensor {
     /// Returns a view with a dimension divided into several, of which one size may be -1: `torch.unflatten`.
     pub fn unflatten(&self, dim: i64, sizes: &[i64]) -> Result<Tensor> {
         let op = "unflatten";
-        Error::when(self.ndim() == 0, || Error::shape(op, "input", "have a dimension", self.shape()))?;
         let at = wrap_dim(op, dim, self.ndim())?;
+        Error::when(self.ndim() == 0, || Error::shape(op, "input", "have a dimension", self.shape()))?;
         Error::when(sizes.is_empty(), || Error::sizes(op, "sizes", "contain a size", sizes))?;
         let size = self.shape().get(at).copied().unwrap_or(0);
         let parts =

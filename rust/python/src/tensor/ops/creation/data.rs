@@ -24,7 +24,7 @@ use crate::tensor::{ReadTensor, Tensor, from_data, numpy};
 ///     ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
 ///     ArgumentError: int64 cannot hold a number.
 ///     OverflowError: `dtype` is floating point and float64 cannot hold an int.
-///     TypeError: `data` contains other objects.
+///     TypeError: `data` contains other objects, or numbers beside sequences.
 ///
 /// Example:
 ///     >>> interlock.tensor([[1, 2], [3, 4]])
@@ -65,7 +65,7 @@ fn default_placement(data: &Bound<'_, PyAny>) -> Placement {
 /// Raises:
 ///     ValueError: Sequences of one level have different lengths, or a stride of an array is not supported.
 ///     ArgumentError: int64 cannot hold a number.
-///     TypeError: `data` contains other objects.
+///     TypeError: `data` contains other objects, or numbers beside sequences.
 ///
 /// Example:
 ///     >>> x = interlock.ones(2)

@@ -134,7 +134,7 @@ fn new_full(
 /// Raises:
 ///     ValueError: Sequences of one level have different lengths, or are nested more than 64 levels deep.
 ///     ArgumentError: int64 cannot hold a number.
-///     TypeError: `data` contains other objects.
+///     TypeError: `data` contains other objects, or numbers beside sequences.
 ///
 /// Example:
 ///     >>> interlock.tensor([1.5]).new_tensor([1, 2])
