@@ -545,6 +545,21 @@ def test_unrecorded_context_has_no_node() -> None:
         _ = contexts[0].next_functions
 
 
+def test_context_of_a_freed_graph_has_no_saved_tensors() -> None:
+    contexts: list[Any] = []
+
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        contexts.append(ctx)
+        ctx.save_for_backward(x)
+        return x * 1
+
+    y = function(forward).apply(leaf(2))
+    assert contexts[0].saved_tensors[0].tolist() == [2.0]
+    del y
+    with pytest.raises(RuntimeError, match="no tensor refers to it any more"):
+        _ = contexts[0].saved_tensors
+
+
 def test_function_runs_on_devices_and_among_operations() -> None:
     x = leaf(1, 2)
     (Square.apply(x * 2) * 3).sum().backward()

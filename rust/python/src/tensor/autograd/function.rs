@@ -42,13 +42,14 @@ impl FunctionNode {
     ///
     /// Raises:
     ///     GraphFreedError: An earlier backward pass has freed the saved tensors.
-    ///     RuntimeError: A saved tensor was changed in place.
+    ///     RuntimeError: A saved tensor was changed in place, or no tensor refers to the recorded call any more.
     #[getter]
     fn saved_tensors<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let py = slf.py();
-        let Some(NextFunction::Node(node)) = slf.as_super().get().try_get() else {
+        let (py, node) = (slf.py(), slf.as_super().get());
+        if !node.is_recorded() {
             return Ok(PyTuple::empty(py));
-        };
+        }
+        let NextFunction::Node(node) = node.get()? else { return Ok(PyTuple::empty(py)) };
         let saved = node.saved_tensors().into_py_result(py)?;
         fallible_alloc::try_tuple(py, saved.iter().map(|tensor| optional_object(py, tensor.as_ref())))
     }

@@ -62,7 +62,12 @@ impl Node {
         }
     }
 
-    fn get(&self) -> PyResult<NextFunction> {
+    /// Returns whether this is the node of an operation or leaf, also if its graph was freed since.
+    pub(super) fn is_recorded(&self) -> bool {
+        !matches!(&self.0, Reference::Function(recorded) if recorded.get().is_none())
+    }
+
+    pub(super) fn get(&self) -> PyResult<NextFunction> {
         self.try_get().ok_or_else(|| {
             PyRuntimeError::new_err(
                 "Node: the call of this autograd.Function was not recorded, or no tensor refers to it any more",
