@@ -3204,7 +3204,8 @@ class Tensor:
                 `index`.
 
         Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
+                number of dimensions or one slice for each index.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         """
@@ -3224,7 +3225,8 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
+                number of dimensions or one slice for each index.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             DTypeError: The dtype of the tensor cannot hold the result.
@@ -3241,8 +3243,8 @@ class Tensor:
             value: A number, or a 0-d tensor.
 
         Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: `index` is not int64.
+            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `index` is not int64.
+            ShapeError: `index` has two dimensions.
             ArgumentError: The dtype cannot hold the number.
         """
     def index_fill_(self, dim: SupportsIndex, index: Tensor, value: Tensor | _Number) -> Tensor:
@@ -3259,8 +3261,8 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-            DTypeError: `index` is not int64.
+            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `index` is not int64.
+            ShapeError: `index` has two dimensions.
             ArgumentError: The dtype cannot hold the number.
             DTypeError: The dtype of the tensor cannot hold the result.
             RuntimeError: The tensor is a leaf that requires grad while gradients are enabled, or its elements overlap.
@@ -9163,7 +9165,8 @@ def index_copy(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+        IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
+            number of dimensions or one slice for each index.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         DTypeError: `out` has another dtype than the result.
@@ -9185,8 +9188,8 @@ def index_fill(input: Tensor, dim: SupportsIndex, index: Tensor, value: Tensor |
         value: A number, or a 0-d tensor.
 
     Raises:
-        IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-        DTypeError: `index` is not int64.
+        IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `index` is not int64.
+        ShapeError: `index` has two dimensions.
         ArgumentError: The dtype cannot hold the number.
 
     Example:

@@ -301,6 +301,31 @@ ERRORS: dict[str, tuple[Callable[[Tensor], Any], type[Exception], str]] = {
         DTypeError,
         "^index_add: dtypes must match, got float32 and float64$",
     ),
+    "index_add_index": (
+        lambda x: x.index_add(0, interlock.zeros(1, 1).long(), x.double()),
+        IndexError,
+        r"^index_add: index must have at most one dimension, got shape \(1, 1\)$",
+    ),
+    "index_copy_count": (
+        lambda x: x.index_copy(0, interlock.tensor([0]), x),
+        IndexError,
+        "^index_copy: source must have one slice for each index, 1, got 2$",
+    ),
+    "index_copy_shape": (
+        lambda x: x.index_copy(0, interlock.tensor([0]), x[:1, :1]),
+        ShapeError,
+        r"^index_copy: source must be of shape \(1, 3\)",
+    ),
+    "index_fill_dtype": (
+        lambda x: x.index_fill(0, interlock.tensor([0]).int(), 1),
+        IndexError,
+        "^index_fill: index must be int64, got int32; long",
+    ),
+    "index_fill_dimensions": (
+        lambda x: x.index_fill(0, interlock.zeros(1, 1).long(), 1),
+        ShapeError,
+        r"^index_fill: index must have at most one dimension, got shape \(1, 1\)$",
+    ),
     "index_put": (
         lambda x: x.index_put_((interlock.tensor([2]),), x[0].clone()),
         IndexError,

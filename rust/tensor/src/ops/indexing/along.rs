@@ -95,6 +95,7 @@ impl Tensor {
         alpha: Scalar,
     ) -> Result<Tensor> {
         let op = name_of(to, ["index_add", "index_add_"]);
+        check_along(op, self, dim, index)?;
         check_same_dtype(op, self, source)?;
         let positions = positions_along(rule_of_add(op, self), self, dim, index)?;
         check_same_ndim(op, self, source)?;
@@ -131,8 +132,8 @@ impl Tensor {
     /// Fails as `index_add` does for shapes, types and devices that do not fit.
     pub fn explain_index_add(&self, dim: i64, index: &Tensor, source: &Tensor) -> Result<Call> {
         let op = "index_add";
-        check_same_dtype(op, self, source)?;
         let dim = check_along(op, self, dim, index)?;
+        check_same_dtype(op, self, source)?;
         rule_of_add(op, self).check_dtype(index)?;
         for other in [index, source] {
             check_device(op, self, other)?;
@@ -150,11 +151,17 @@ impl Tensor {
     /// `torch.Tensor.index_copy`. Of several slices for one index the last is stored.
     pub fn index_copy(&self, to: WriteTo, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
         let op = name_of(to, ["index_copy", "index_copy_"]);
-        check_same_dtype(op, self, source)?;
-        let positions = positions_along(IndexRule::along(op), self, dim, index)?;
+        let along = check_along(op, self, dim, index)?;
         if source.ndim() != 0 && source.ndim() != self.ndim().max(1) {
             let (ndim, shape) = (self.ndim(), Tuple(source.shape()));
             let message = format!("source must have {ndim} dimensions, as the tensor, got shape {shape}");
+            return Err(Error::new(ErrorKind::Index, op, message));
+        }
+        check_same_dtype(op, self, source)?;
+        let positions = positions_along(IndexRule::along(op), self, dim, index)?;
+        let (given, needed) = (source.shape().get(along).copied().unwrap_or(1), index.numel());
+        if given != needed {
+            let message = format!("source must have one slice for each index, {needed}, got {given}");
             return Err(Error::new(ErrorKind::Index, op, message));
         }
         let values = slices(op, source, &positions.shape())?;
@@ -175,6 +182,15 @@ impl Tensor {
         let is_tensor = matches!(value, Operand::Tensor(_));
         let node = if is_tensor { "IndexFillBackward1" } else { "IndexFillBackward0" };
         let value = fill_value(op, self, value)?;
+        wrap_dim(op, dim, self.ndim())?;
+        // As in PyTorch an IndexError, and one of the shape for several dimensions, unlike those of `index_copy`.
+        if index.dtype() != DType::Int64 {
+            let message = format!("index must be int64, got {}; long() converts it", index.dtype());
+            return Err(Error::new(ErrorKind::Index, op, message));
+        }
+        if index.ndim() > 1 {
+            return Err(Error::shape(op, "index", "have at most one dimension", index.shape()));
+        }
         let positions = positions_along(IndexRule::wrapped(op), self, dim, index)?;
         self.assign_at(to, (op, node), SELECT, &positions, &value, None)
     }

@@ -70,7 +70,8 @@ fn index_add(
 ///         `index`.
 ///
 /// Raises:
-///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
+///     IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
+///         number of dimensions or one slice for each index.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
 ///
@@ -93,8 +94,8 @@ fn index_copy(
 ///     value: A number, or a 0-d tensor.
 ///
 /// Raises:
-///     IndexError: An index is out of bounds, or the tensor does not have dimension `dim`.
-///     DTypeError: `index` is not int64.
+///     IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `index` is not int64.
+///     ShapeError: `index` has two dimensions.
 ///     ArgumentError: The dtype cannot hold the number.
 ///
 /// Example:
