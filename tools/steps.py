@@ -35,7 +35,7 @@ LIGHT_TESTS += [
     f"tests/packaging/test_{name}.py" for name in ("capi", "features", "import", "public_names", "wheel")
 ]
 # Runs each test in its own process, with new statics: the tests choose drivers, and write flags.
-NEXTEST = ["cargo", "nextest", "run"]
+NEXTEST = ["cargo", "nextest", "run", "--no-fail-fast"]
 FACADE_FEATURES = ["accelerator", "host", "cuda"]
 LINTS = ["--all-targets", "--", "-D", "warnings"]
 ROOT = Path(__file__).resolve().parent.parent
