@@ -70,8 +70,16 @@ pub(crate) fn take(py: Python<'_>) -> Option<PyErr> {
 /// Lets the interpreter raise an exception, which is dropped. CPython 3.11 looks for a removed one until it raises one: at each
 /// check for signals, and without an end in a function that is traced.
 fn end_search(py: Python<'_>) {
+    // A collection would raise it in a callback of `gc.callbacks`.
+    // SAFETY: this thread is attached to the interpreter.
+    let collects = unsafe { ffi::PyGC_Disable() } != 0;
     set_async(py.get_type::<PyStopIteration>().as_ptr());
-    if let Err(raised) = py.eval(c"None", None, None)
+    let ended = py.eval(c"None", None, None);
+    if collects {
+        // SAFETY: this thread is attached to the interpreter.
+        unsafe { ffi::PyGC_Enable() };
+    }
+    if let Err(raised) = ended
         && !raised.is_instance_of::<PyStopIteration>(py)
     {
         // A signal handler has raised it.

@@ -151,6 +151,30 @@ def test_condition_that_is_interrupted_ends_the_call(error: BaseException) -> No
     assert (x @ x).item() == 1.0
 
 
+def test_interrupted_condition_raises_nothing_in_a_callback_of_gc() -> None:
+    x, phases, thresholds = interlock.ones(1, 1), list[str](), gc.get_threshold()
+
+    def interrupted(call: KernelCall) -> bool:
+        raise KeyboardInterrupt
+
+    def callback(phase: str, info: dict[str, int]) -> None:
+        phases.append(phase)
+
+    gc.callbacks.append(callback)
+    gc.set_threshold(1)
+    try:
+        with register_kernel("matmul", "ten", times_ten, condition=interrupted):
+            for _ in range(20):
+                # An exception in the callback would be a warning, which is an error of this test.
+                with pytest.raises(KeyboardInterrupt):
+                    _ = x @ x
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(callback)
+    assert phases
+    assert gc.isenabled()
+
+
 def test_function_that_is_traced_after_an_interrupted_condition_returns() -> None:
     done = run_program("dispatch.trace_after_an_interrupt")
     assert (done.code, done.stdout.split()) == (0, ["interrupted", "6"]), done.stderr

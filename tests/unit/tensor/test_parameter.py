@@ -11,6 +11,8 @@ from interlock import Tensor
 from interlock.errors import ArgumentError, DTypeError
 from interlock.nn import Parameter
 
+from tests.helpers.subprocess import eval_python
+
 
 def test_parameter_is_a_tensor_that_requires_grad() -> None:
     data = interlock.ones(2)
@@ -77,6 +79,12 @@ def test_subclass_of_tensor_has_attributes() -> None:
     assert (named.name, named.tolist(), type(named + 1)) == ("weight", [1.0, 1.0], Tensor)
     with pytest.raises(TypeError, match="must be a Tensor, got list"):
         Tensor([1.0])  # type: ignore[arg-type]
+
+
+def test_garbage_collection_visits_tensors_that_are_being_created() -> None:
+    # CPython 3.11 creates the `__dict__`, which can start a collection, before the object has a tensor.
+    code = "import gc, interlock; gc.set_threshold(1); x = [interlock.ones(2) for _ in range(300)]"
+    assert eval_python(f"{code}; result = len(x)") == 300
 
 
 def test_detach_removes_the_history_in_place() -> None:

@@ -24,7 +24,7 @@ from tests.helpers.subprocess import eval_python
 class Tagged(Tensor):
     """A subclass with a constructor of its own, an attribute and a slot."""
 
-    __slots__ = ("__dict__", "slot")
+    __slots__ = ("slot",)
 
     def __new__(cls, data: Tensor, tag: object) -> Tagged:
         return super().__new__(cls, data)
@@ -81,8 +81,19 @@ def test_copies_keep_class_and_attributes(copied: Callable[[Any], Any]) -> None:
     assert source.grad is None
 
 
+@everywhere
 @every_copy
-def test_copies_keep_slots_without_a_dict_and_absent_ones(copied: Callable[[Any], Any]) -> None:
+def test_copies_of_a_plain_tensor_keep_its_attributes(copied: Callable[[Any], Any]) -> None:
+    source: Any = interlock.ones(2)
+    source.tag = ["tag"]
+    made = copied(source)
+    assert (type(made), vars(made), made.tolist()) == (interlock.Tensor, {"tag": ["tag"]}, [1.0, 1.0])
+    assert (made.tag is source.tag) == (copied is copy.copy)
+    assert vars(source * 2) == vars(source.view(2)) == {}
+
+
+@every_copy
+def test_copies_keep_slots_and_absent_ones(copied: Callable[[Any], Any]) -> None:
     source: Any = OnlySlots(interlock.ones(2))
     assert not hasattr(copied(source), "slot")
     source.slot = 3

@@ -19,7 +19,8 @@ const HAS_GIL: bool = size_of::<ffi::PyObject>() == 2 * size_of::<usize>();
 
 /// A handle of a tensor that can be replaced.
 pub(super) struct Current {
-    /// An owned handle.
+    /// An owned handle. It is null while CPython creates the object, whose memory is zeros: to create the `__dict__` can start
+    /// a garbage collection, which visits the object, or fail.
     tensor: AtomicPtr<()>,
     /// The number of [`TensorRef`] of this object.
     readers: AtomicUsize,
@@ -44,10 +45,12 @@ impl Current {
         TensorRef { tensor, owner: self, attached: PhantomData }
     }
 
-    /// Returns the tensor for the garbage collector, which calls objects while attached and without a token.
-    pub fn in_collection(&self) -> TensorRef<'_> {
+    /// Returns the tensor for the garbage collector, which calls objects while attached and without a token. An object that
+    /// is being created has none yet.
+    pub fn in_collection(&self) -> Option<TensorRef<'_>> {
+        let is_created = !self.tensor.load(Ordering::Relaxed).is_null();
         // SAFETY: guaranteed by the garbage collector.
-        self.read(unsafe { Python::assume_attached() })
+        is_created.then(|| self.read(unsafe { Python::assume_attached() }))
     }
 
     /// Returns the tensor, without handles that were replaced.
@@ -100,8 +103,11 @@ impl Current {
 
 impl Drop for Current {
     fn drop(&mut self) {
-        // SAFETY: the pointer is owned, and readers borrow the object.
-        drop(unsafe { CoreTensor::from_raw(*self.tensor.get_mut()) });
+        let tensor = *self.tensor.get_mut();
+        if !tensor.is_null() {
+            // SAFETY: the pointer is owned, and readers borrow the object.
+            drop(unsafe { CoreTensor::from_raw(tensor) });
+        }
     }
 }
 

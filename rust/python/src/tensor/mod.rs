@@ -78,7 +78,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     >>> (x * 3).sum().backward()
 ///     >>> x.grad
 ///     tensor([3., 3.])
-#[pyclass(frozen, weakref, subclass, module = "interlock", name = "Tensor")]
+#[pyclass(frozen, dict, weakref, subclass, module = "interlock", name = "Tensor")]
 pub(crate) struct Tensor(Current);
 
 impl Tensor {

@@ -107,11 +107,8 @@ pub(super) fn new_leaf<'py>(
     Ok(object)
 }
 
-/// Returns the attributes of an object of a subclass of `Tensor`: the result of `__getstate__`, or `None`.
+/// Returns the attributes of an object: the result of `__getstate__`, or `None`.
 pub(super) fn state<'py>(object: &Bound<'py, Tensor>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if object.is_exact_instance_of::<Tensor>() {
-        return Ok(None);
-    }
     let state = object.call_method0("__getstate__")?;
     Ok(if state.is_none() { None } else { Some(state) })
 }

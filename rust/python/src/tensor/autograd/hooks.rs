@@ -307,10 +307,13 @@ impl Tensor {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        traverse_all(&visit, |each| self.0.in_collection().visit_owned(each))
+        let Some(tensor) = self.0.in_collection() else { return Ok(()) };
+        traverse_all(&visit, |each| tensor.visit_owned(each))
     }
 
     fn __clear__(&self) {
-        self.0.in_collection().clear_owned();
+        if let Some(tensor) = self.0.in_collection() {
+            tensor.clear_owned();
+        }
     }
 }
