@@ -132,6 +132,23 @@ def test_prod_gradient_of_nan_and_infinity(values: list[float], expected: list[f
     np.testing.assert_array_equal(grad(x.prod(), x)[0].tolist(), expected)
 
 
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [([1e200, 1e200, 0.0, 0.0], interlock.float64), ([1e30] * 11 + [0.0, 2.0], interlock.float32)],
+    ids=["float64", "float32"],
+)
+def test_prod_gradient_is_zero_beside_another_zero(values: list[float], dtype: interlock.dtype) -> None:
+    x = interlock.tensor(values, dtype=dtype, requires_grad=True)
+    # Only the gradient of a single zero is not 0, but infinite.
+    expected = [inf if value == 0.0 and values.count(0.0) == 1 else 0.0 for value in values]
+    for dim in (None, 0):
+        assert grad(x.prod() if dim is None else x.prod(dim), x)[0].tolist() == expected
+    (first,) = grad(x.prod(), x, create_graph=True)
+    assert first.tolist() == expected
+    missing = interlock.tensor([*values[:2], nan, *values[2:]], dtype=dtype, requires_grad=True)
+    assert isnan(grad(missing.prod(), missing)[0][0].item())
+
+
 def test_prod_gradient_has_the_signs_of_zeros() -> None:
     x = interlock.tensor([-0.0, 2, -3], requires_grad=True)
     found = grad(x.prod(), x)[0].tolist()

@@ -4,6 +4,8 @@ use super::along_dim::Rows;
 use crate::dtype::dispatch_float;
 use crate::iterate::{self, zip_rows};
 use crate::loops::vectorized;
+use crate::ops::elementwise::bitwise::logical_and;
+use crate::ops::elementwise::selection::zero_where;
 use crate::ops::shape::join::cat;
 use crate::recording::{NodeBuilder, is_recording};
 use crate::storage::fallible_alloc::try_from_elem;
@@ -21,7 +23,18 @@ pub(super) fn prod_backward(factors: &Tensor, gradient: &Tensor, dim: Option<i64
     let wide = factors.cast(DType::Float64)?;
     let after = products_before(&wide.flip(&[dim])?, dim)?.flip(&[dim])?;
     let others = products_before(&wide, dim)?.mul(&after)?;
+    let others = zero_where(&is_overflow_times_zero(&wide, &others, dim)?, &others)?;
     others.mul(&gradient.cast(DType::Float64)?)?.cast(factors.dtype())
+}
+
+/// Returns where the product of the other factors is NaN but should be 0: one of the other factors is, all are finite, and a part
+/// of the product overflows.
+fn is_overflow_times_zero(factors: &Tensor, others: &Tensor, dim: i64) -> Result<Tensor> {
+    let factors = factors.detach();
+    let is_zero = factors.equal(0i64)?.cast(DType::Int64)?;
+    let zeros_of_others = is_zero.sum(Some(&[dim]), true)?.sub(&is_zero)?;
+    let are_finite = factors.isfinite()?.all_over(Some(&[dim]), true)?;
+    logical_and(&logical_and(&others.detach().isnan()?, &zeros_of_others)?, &are_finite)
 }
 
 /// Returns the gradient of the factors of cumulative products.
@@ -112,7 +125,18 @@ fn write_of_product<T: Element>(factors: &[T], gradient: f64, out: &mut [T]) -> 
         return Ok(());
     }
     // Sums with -0 preserve the signs of zeros.
-    write_of_products(factors, |position| if position + 1 == factors.len() { gradient } else { -0.0 }, out)
+    write_of_products(factors, |position| if position + 1 == factors.len() { gradient } else { -0.0 }, out)?;
+    // NaN is the product of 0 and a part that overflows, unless a factor is not finite.
+    if gradient.is_finite() && factors.iter().all(|factor| factor.to_f64().is_finite()) {
+        let zeros = factors.iter().filter(|factor| factor.to_f64() == 0.0).count();
+        for (out, factor) in out.iter_mut().zip(factors) {
+            let zeros_of_others = zeros - usize::from(factor.to_f64() == 0.0);
+            if out.is_nan() && zeros_of_others > 0 {
+                *out = T::default();
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Writes the gradients of the factors of cumulative products, whose gradients a function returns.
