@@ -26,6 +26,7 @@ def is_applying() -> bool:
 
 
 def write_unrecorded(write: Callable[[Any], object], value: Any) -> None:
+    """Call the setter of a library, whose observer then records nothing."""
     # No context manager: an interrupt between its functions would leave the mark.
     before, _applying.active = _applying.active, True
     try:

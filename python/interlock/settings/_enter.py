@@ -27,7 +27,7 @@ from interlock.settings._setting import Extent, Setting, Unreadable, read, reaso
 from interlock.settings._writes import LOG, Write, same, shown
 
 
-def blockers(name: str, value: Any, own: Sequence[Scope]) -> list[Scope]:
+def _blockers(name: str, value: Any, own: Sequence[Scope]) -> list[Scope]:
     """Return the scopes that must end before a scope of the chain `own` may hold a setting with a value.
 
     Those of another value come first. A scope that is not of the holder joins none that nests in another
@@ -44,9 +44,11 @@ def blockers(name: str, value: Any, own: Sequence[Scope]) -> list[Scope]:
     return blocking + [each for level in reversed(below) for each in level.members if each not in own]
 
 
-def conflicts(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
+def _conflicts(scope: Scope, own: Sequence[Scope]) -> dict[str, list[Scope]]:
     """Return the blockers of each setting of the process that a scope wants."""
-    found = {name: blockers(name, value, own) for name, value in scope.values.items() if _is_of_process(name)}
+    found = {
+        name: _blockers(name, value, own) for name, value in scope.values.items() if _is_of_process(name)
+    }
     return {name: blocking for name, blocking in found.items() if blocking}
 
 
@@ -87,7 +89,7 @@ def _enter(
     scope: Scope, settings: Sequence[Setting], nest: bool
 ) -> tuple[dict[str, list[Scope]], list[Write]]:
     own = chain()
-    blocking = conflicts(scope, own)
+    blocking = _conflicts(scope, own)
     if blocking:
         return blocking, []
     third_values = dict[str, ThirdValue]()

@@ -14,7 +14,7 @@ from interlock.settings._setting import Setting, read
 from interlock.settings._writes import LOG, same, shown
 
 
-def pinned(name: str) -> tuple[Scope, Any] | None:
+def _pinned(name: str) -> tuple[Scope, Any] | None:
     """Return the pin of a setting, and the value that it keeps."""
     if name not in held:
         return None
@@ -30,7 +30,7 @@ def refused(setting: Setting, value: Any, written_by: str) -> Callable[[], None]
         value.
 
     """
-    found = pinned(setting.name)
+    found = _pinned(setting.name)
     if found is None or same(found[1], value):
         return None
     pin, wanted = found
@@ -61,7 +61,7 @@ def look(setting: Setting) -> Any:
 def look_locked(setting: Setting) -> Any:
     """Look at a setting with its lock held."""
     value = LOG.look(setting)
-    found = pinned(setting.name)
+    found = _pinned(setting.name)
     if found is None or (setting.per_thread_reads and threading.get_ident() != found[0].thread_id):
         return value
     pin, wanted = found

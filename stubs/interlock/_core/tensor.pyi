@@ -3204,8 +3204,8 @@ class Tensor:
                 `index`.
 
         Raises:
-            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
-                number of dimensions or one slice for each index.
+            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` has another number of
+                dimensions than the tensor or not one slice for each index.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         """
@@ -3225,8 +3225,8 @@ class Tensor:
             The tensor itself.
 
         Raises:
-            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
-                number of dimensions or one slice for each index.
+            IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` has another number of
+                dimensions than the tensor or not one slice for each index.
             ShapeError: The shapes are incompatible.
             DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
             DTypeError: The dtype of the tensor cannot hold the result.
@@ -9165,8 +9165,8 @@ def index_copy(
         out: The tensor that receives the result, and is returned; None for a new one.
 
     Raises:
-        IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
-            number of dimensions or one slice for each index.
+        IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` has another number of
+            dimensions than the tensor or not one slice for each index.
         ShapeError: The shapes are incompatible.
         DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
         DTypeError: `out` has another dtype than the result.

@@ -90,7 +90,7 @@ pub(super) fn node_object<'py>(
     }
     let object = make()?;
     let weak = WeakObject::new(&object)?;
-    // The objects after `make`, which may remember that of a leaf.
+    // Read again, because `make` may have stored the Python object of a leaf.
     set_node_objects(node, Objects { node: Some(weak), ..node_objects(node) });
     Ok(object)
 }

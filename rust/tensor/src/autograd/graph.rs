@@ -16,6 +16,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
+    /// Returns the graph that is reachable from the edges of the outputs.
     pub(super) fn of(roots: &[Edge]) -> Result<Self> {
         let mut graph = Graph { nodes: HashMap::new(), last_nodes: HashMap::new() };
         let mut open: Vec<Arc<Node>> = Vec::new();

@@ -49,6 +49,7 @@ impl Targets {
         Ok(targets)
     }
 
+    /// Returns whether the pass computes the gradient of an edge.
     pub(super) fn includes(&self, key: EdgeKey) -> bool {
         self.grads.contains_key(&key)
     }

@@ -183,7 +183,7 @@ impl Tensor {
         let node = if is_tensor { "IndexFillBackward1" } else { "IndexFillBackward0" };
         let value = fill_value(op, self, value)?;
         wrap_dim(op, dim, self.ndim())?;
-        // As in PyTorch an IndexError, and one of the shape for several dimensions, unlike those of `index_copy`.
+        // As in PyTorch. In `index_copy` the kinds of these two errors are the other way round.
         if index.dtype() != DType::Int64 {
             let message = format!("index must be int64, got {}; long() converts it", index.dtype());
             return Err(Error::new(ErrorKind::Index, op, message));

@@ -27,8 +27,8 @@ pub(super) fn prod_backward(factors: &Tensor, gradient: &Tensor, dim: Option<i64
     others.mul(&gradient.cast(DType::Float64)?)?.cast(factors.dtype())
 }
 
-/// Returns where the product of the other factors is NaN but should be 0: one of the other factors is, all are finite, and a part
-/// of the product overflows.
+/// Returns where the product of the other factors is NaN because a part of it overflows, although another factor is 0 and all are
+/// finite, so that it should be 0.
 fn is_overflow_times_zero(factors: &Tensor, others: &Tensor, dim: i64) -> Result<Tensor> {
     let factors = factors.detach();
     let is_zero = factors.equal(0i64)?.cast(DType::Int64)?;

@@ -70,8 +70,8 @@ fn index_add(
 ///         `index`.
 ///
 /// Raises:
-///     IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` does not have its
-///         number of dimensions or one slice for each index.
+///     IndexError: An index is out of bounds, the tensor does not have dimension `dim`, or `source` has another number of
+///         dimensions than the tensor or not one slice for each index.
 ///     ShapeError: The shapes are incompatible.
 ///     DTypeError: The dtypes of the tensor and of `source` differ, or `index` is not int64.
 ///
